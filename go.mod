@@ -1,0 +1,3 @@
+module superpipeline.dev/question-bridge
+
+go 1.26
