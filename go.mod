@@ -1,3 +1,9 @@
 module superpipeline.dev/question-bridge
 
-go 1.26
+go 1.26.0
+
+require (
+	github.com/go-json-experiment/json v1.27.2
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	golang.org/x/text v0.44.0
+)

@@ -1,0 +1,74 @@
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+//go:embed json
+var schemaFiles embed.FS
+
+const (
+	fileElicitation = "question.v2.schema.json"
+	fileProtocol    = "question-protocol-1.1.schema.json"
+	fileQueries     = "queries-2026-07-30.schema.json"
+)
+
+// JSON is the text of one of our JSON Schemas: "question.v2.schema.json", "question-protocol-1.1.schema.json" or
+// "queries-2026-07-30.schema.json". The last two hold one definition per document under "$defs".
+func JSON(name string) ([]byte, error) { return schemaFiles.ReadFile("json/" + name) }
+
+// compiled gives the validator of one document of one of our schemas, compiled when it is first asked for.
+func compiled(file, fragment string) func() *jsonschema.Schema {
+	return sync.OnceValue(func() *jsonschema.Schema {
+		return mustCompile(mustLoad(file), file, fragment)
+	})
+}
+
+// mustLoad reads an embedded schema. It is ours and constant, so a fault in it is a programming error.
+func mustLoad(file string) map[string]any {
+	raw, err := JSON(file)
+	if err != nil {
+		panic(err)
+	}
+	tree, err := read(raw)
+	if err != nil {
+		panic(fmt.Sprintf("schema %s: %v", file, err))
+	}
+	return tree.(map[string]any)
+}
+
+func mustCompile(doc map[string]any, file, fragment string) *jsonschema.Schema {
+	url := "https://superpipeline.dev/schemas/" + file
+	c := newCompiler()
+	if err := c.AddResource(url, doc); err != nil {
+		panic(fmt.Sprintf("schema %s: %v", file, err))
+	}
+	return c.MustCompile(url + fragment)
+}
+
+func newCompiler() *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.UseRegexpEngine(ecmaRegexp)
+	c.RegisterVocabulary(uniqueByVocabulary())
+	c.AssertVocabs()
+	return c
+}
+
+// draftSchema is question.v2 without its demand for a body.
+var draftSchema = sync.OnceValue(func() *jsonschema.Schema {
+	doc := mustLoad(fileElicitation)
+	var required []any
+	for _, name := range doc["required"].([]any) {
+		if name != "body" {
+			required = append(required, name)
+		}
+	}
+	doc["required"] = required
+	return mustCompile(doc, "question.v2.draft.schema.json", "")
+})

@@ -1,0 +1,125 @@
+package schema
+
+// EventType is the suite_event_type of a question.v2 event, an m.room.message.
+const EventType = "dev.superpipeline.question.v2"
+
+// Meaning says what choosing an option does (document question.v2, "Fields").
+type Meaning string
+
+// The meanings. Only approve needs a subject that is fully shown; only it can be refused for want of rights to it.
+const (
+	Approve Meaning = "approve"
+	Reject  Meaning = "reject"
+	Revise  Meaning = "revise"
+	Choose  Meaning = "choose"
+	Defer   Meaning = "defer"
+)
+
+// WorkspaceAdmin is the only value of an option's requires.
+const WorkspaceAdmin = "workspace-admin"
+
+// SubjectSchemaApproval is the subject schema of every approval request.
+const SubjectSchemaApproval = "stk-capability/v1"
+
+// Elicitation is the content of a dev.superpipeline.question.v2 event: an agent's question, as an m.room.message that
+// every Matrix client shows by its body. Lengths count Unicode code points. (Document question.v2, "Fields".)
+type Elicitation struct {
+	MsgType        string   `json:"msgtype"` // always m.text
+	Body           string   `json:"body"`
+	SuiteEventType string   `json:"suite_event_type"` // always EventType
+	SchemaVersion  int      `json:"schema_version"`   // at least 1
+	ElicitationID  string   `json:"elicitation_id"`   // at least 1 character
+	BoardID        string   `json:"board_id"`
+	CardID         string   `json:"card_id"` // "" for an approval request, which belongs to no card, run or stage
+	RunID          string   `json:"run_id"`
+	StageKey       string   `json:"stage_key"`
+	CardTitle      string   `json:"card_title"`
+	AskedBy        string   `json:"asked_by"`
+	Question       string   `json:"question"`
+	Options        []Option `json:"options"` // at most 20, ids unique; empty exactly when FreeText is set
+
+	FreeText          *FreeText `json:"free_text,omitempty"`
+	Subject           *Subject  `json:"subject,omitempty"`
+	ApprovalRequestID string    `json:"approval_request_id,omitempty"`
+	Deadline          *Deadline `json:"deadline,omitempty"`
+	DeepLink          string    `json:"deep_link,omitempty"`
+
+	// ResponderScope is our additive property "responder_scope": "direct" or "room". Any other value is ignored.
+	ResponderScope string `json:"responder_scope,omitempty"`
+
+	tree map[string]any
+}
+
+// Option is one predefined answer. Answering is by ID.
+type Option struct {
+	ID           string  `json:"id"`    // 1–200 characters
+	Label        string  `json:"label"` // at most 200 characters; blank ones are shown by their id
+	Meaning      Meaning `json:"meaning"`
+	NeedsComment bool    `json:"needs_comment"`
+	Input        *Input  `json:"input,omitempty"`
+	Scope        string  `json:"scope,omitempty"`    // once, run or always: how long an approval is meant to last
+	Requires     string  `json:"requires,omitempty"` // WorkspaceAdmin, or nothing
+
+	// Style is our additive property "style": how a button looks. Any value that is not text is ignored.
+	Style string `json:"style,omitempty"`
+}
+
+// Input is what choosing an option asks the person to type.
+type Input struct {
+	Kind      string `json:"kind"`  // text or url
+	Label     string `json:"label"` // at most 200 characters
+	Required  bool   `json:"required"`
+	MaxLength int    `json:"max_length"` // 1–4000 characters
+}
+
+// FreeText makes a question without options answerable by typing.
+type FreeText struct {
+	MaxLength int `json:"max_length"` // 1–2000 characters
+}
+
+// Subject is the exact thing that an approving answer approves.
+type Subject struct {
+	ID              string        `json:"id"`     // 1–512 characters
+	Digest          string        `json:"digest"` // 1–512 characters, compared byte for byte
+	Schema          string        `json:"schema"` // 1–200 characters
+	Revision        int           `json:"revision"`
+	ExpiresAt       *Timestamp    `json:"expires_at"` // when the binding lapses; nil for never
+	Preview         []PreviewItem `json:"preview"`    // at most 20
+	PreviewComplete bool          `json:"preview_complete"`
+}
+
+// PreviewItem is one part of what the subject does. Type says which of the others it has: "text" has Text and maybe
+// Label, "field" has Label and Value, "link" has Label and URL.
+type PreviewItem struct {
+	Type  string `json:"type"`
+	Label string `json:"label,omitempty"` // at most 200 characters
+	Text  string `json:"text,omitempty"`  // at most 4000 characters
+	Value string `json:"value,omitempty"` // at most 200 characters
+	URL   string `json:"url,omitempty"`   // http or https, at most 4000 characters
+}
+
+// Deadline says when the sender wants people reminded and the question escalated. Its pattern admits text that is not a
+// time: use [Timestamp.Time].
+type Deadline struct {
+	RemindAt   *Timestamp `json:"remind_at,omitempty"`
+	EscalateAt *Timestamp `json:"escalate_at,omitempty"`
+}
+
+// Draft is an elicitation that may lack its body, because the body is still to be rendered.
+type Draft struct{ Elicitation }
+
+var elicitationSchema = compiled(fileElicitation, "")
+
+func (*Elicitation) definition() definition { return definition{EventType, elicitationSchema} }
+func (*Draft) definition() definition       { return definition{EventType, draftSchema} }
+
+func (e *Elicitation) keepTree(tree map[string]any) { e.tree = tree }
+
+// IsApprovalRequest says whether this is a SuperToolkit approval request, which belongs to no card.
+func (e *Elicitation) IsApprovalRequest() bool { return e.CardID == "" && e.ApprovalRequestID != "" }
+
+// Incomplete says whether there is a subject that is not fully shown: its preview is marked so, or it is empty whatever
+// the mark says. Nobody may approve it, on any surface.
+func (e *Elicitation) Incomplete() bool {
+	return e.Subject != nil && (!e.Subject.PreviewComplete || len(e.Subject.Preview) == 0)
+}
