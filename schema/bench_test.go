@@ -85,7 +85,9 @@ func validEvents(b *testing.B) [][]byte {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var corpus map[string]struct{ Valid []struct{ Content json.RawMessage } }
+	var corpus map[string]struct {
+		Valid []struct{ Content json.RawMessage }
+	}
 	if err := json.Unmarshal(raw, &corpus); err != nil {
 		b.Fatal(err)
 	}
