@@ -1,7 +1,224 @@
 package schema
 
-// TextBody renders the plain fallback body that belongs to the event.
-func (e *Elicitation) TextBody() string { return "" }
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
 
-// HTMLBody renders the formatted_body that belongs to the event: the same text as HTML.
-func (e *Elicitation) HTMLBody() string { return "" }
+// The fallback body is built once as blocks and then written as text or as HTML, so the two cannot say different
+// things. Everything in a block that came from outside has been through shownLine or shownText.
+type block interface{ isBlock() }
+
+// prose is one paragraph.
+type prose []span
+
+type span struct {
+	text string
+	kind spanKind
+	href string // for a link
+}
+
+type spanKind int
+
+const (
+	plain spanKind = iota
+	code
+	link
+)
+
+// numbered is the list of options, one line each.
+type numbered []Listed
+
+// named is one preview field, or a link, whose target is shown and not linked.
+type named struct{ label, value string }
+
+// fenced is one preview text, printed as it is.
+type fenced struct{ label, text string }
+
+func (prose) isBlock()    {}
+func (numbered) isBlock() {}
+func (named) isBlock()    {}
+func (fenced) isBlock()   {}
+
+// Listed is an option as the body prints it.
+type Listed struct {
+	Number int    // from 1, in the order of the options; a number left out is not given to another option
+	Label  string // on one line, invisible characters made visible; the id where the label is blank
+	Option Option
+}
+
+// Listed gives the options that the body prints, with their numbers. Options of meaning approve are left out while the
+// subject is incomplete, because nobody may choose them.
+func (e *Elicitation) Listed() []Listed {
+	incomplete := e.Incomplete()
+	var out []Listed
+	for i, o := range e.Options {
+		if incomplete && o.Meaning == Approve {
+			continue
+		}
+		label := shownLine(o.Label)
+		if isBlank(o.Label) {
+			label = shownLine(o.ID)
+		}
+		out = append(out, Listed{Number: i + 1, Label: label, Option: o})
+	}
+	return out
+}
+
+func (e *Elicitation) blocks() []block {
+	switch {
+	case e.IsApprovalRequest():
+		return e.approvalBlocks()
+	case e.BoardID == "" && e.ApprovalRequestID == "":
+		return e.roomBlocks()
+	default:
+		return e.cardBlocks()
+	}
+}
+
+const (
+	declineCard       = "This approves an exact operation. Approve it in an updated app, which shows what it does, or on the board. A reply here can only decline it."
+	declineIncomplete = "The preview is incomplete, so this cannot be approved here. A reply here can only decline it."
+	denyRequest       = "Only workspace owners and admins can allow this. Allow it in an updated app, which shows exactly what it does. A reply here can only deny it."
+	denyIncomplete    = "The preview is incomplete, so this cannot be approved here. A reply here can only deny it."
+)
+
+// cardBlocks is the body of a question that stands on a board.
+func (e *Elicitation) cardBlocks() []block {
+	head := prose{{text: "An agent is waiting on you"}}
+	if !isBlank(e.CardTitle) {
+		head = append(head, span{text: ` — "` + shownLine(e.CardTitle) + `"`})
+	}
+	if !isBlank(e.StageKey) {
+		head = append(head, span{text: " at stage "}, span{text: shownLine(e.StageKey), kind: code})
+	}
+	blocks := append([]block{append(head, span{text: "."})}, e.questionBlocks()...)
+	closing := "Reply with the number, or the option's name."
+	if len(e.Listed()) == 0 {
+		closing = "Answer this one on the board."
+	}
+	blocks = append(blocks, e.withLink(closing))
+	return append(blocks, e.subjectBlocks()...)
+}
+
+// approvalBlocks is the body of an approval request, which prints the preview and links nowhere.
+func (e *Elicitation) approvalBlocks() []block {
+	blocks := []block{prose{{text: "A SuperToolkit approval request is waiting on a workspace owner or admin."}}}
+	blocks = append(blocks, e.promptBlocks()...)
+	if e.Subject != nil {
+		for _, item := range e.Subject.Preview {
+			blocks = append(blocks, item.block())
+		}
+	}
+	blocks = append(blocks, e.optionBlocks()...)
+	if e.Incomplete() {
+		return append(blocks, prose{{text: denyIncomplete}})
+	}
+	return append(blocks, prose{{text: denyRequest}})
+}
+
+// roomBlocks is the body of a question that has neither board nor approval request: one built from the core protocol,
+// or one whose sender has no board. It can be answered in the thread.
+func (e *Elicitation) roomBlocks() []block {
+	asker := "An agent"
+	if !isBlank(e.AskedBy) {
+		asker = shownLine(e.AskedBy)
+	}
+	head := asker + " asks the room"
+	if e.ResponderScope == "direct" {
+		head = asker + " asks you"
+	}
+	if !isBlank(e.CardTitle) && e.CardTitle != DefaultCardTitle {
+		head += ` — "` + shownLine(e.CardTitle) + `"`
+	}
+	blocks := append([]block{prose{{text: head + "."}}}, e.questionBlocks()...)
+	switch {
+	case len(e.Listed()) > 0:
+		blocks = append(blocks, e.withLink("Reply in this thread with the number or the option's name."))
+	case e.FreeText != nil:
+		blocks = append(blocks, e.withLink(fmt.Sprintf("Reply in this thread with your answer (up to %s).", count(e.FreeText.MaxLength, "character"))))
+	}
+	return append(blocks, e.subjectBlocks()...)
+}
+
+// DefaultCardTitle is the card_title of a core question that has no context; bodies do not print it.
+const DefaultCardTitle = "Question"
+
+func (e *Elicitation) questionBlocks() []block {
+	return append(e.promptBlocks(), e.optionBlocks()...)
+}
+
+func (e *Elicitation) promptBlocks() []block {
+	if isBlank(e.Question) {
+		return nil
+	}
+	return []block{prose{{text: shownText(e.Question)}}}
+}
+
+func (e *Elicitation) optionBlocks() []block {
+	if listed := e.Listed(); len(listed) > 0 {
+		return []block{numbered(listed)}
+	}
+	return nil
+}
+
+func (e *Elicitation) subjectBlocks() []block {
+	switch {
+	case e.Subject == nil:
+		return nil
+	case e.Incomplete():
+		return []block{prose{{text: declineIncomplete}}}
+	default:
+		return []block{prose{{text: declineCard}}}
+	}
+}
+
+func (e *Elicitation) withLink(sentence string) block {
+	p := prose{{text: sentence}}
+	if href, ok := linkTarget(e.DeepLink); ok {
+		p = append(p, span{text: " "}, span{text: "Open the card", kind: link, href: href})
+	}
+	return p
+}
+
+func (p PreviewItem) block() block {
+	label := ""
+	if !isBlank(p.Label) {
+		label = shownLine(p.Label)
+	}
+	switch p.Type {
+	case "text":
+		return fenced{label, shownText(p.Text)}
+	case "link":
+		return named{label, shownLine(p.URL)}
+	default:
+		return named{label, shownLine(p.Value)}
+	}
+}
+
+// linkTarget makes a deep link safe to stand inside a Markdown link and an href. Only http and https links that name a
+// host are used at all.
+func linkTarget(deepLink string) (string, bool) {
+	u, err := url.Parse(deepLink)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return "", false
+	}
+	var b strings.Builder
+	for _, r := range deepLink {
+		if r <= ' ' || r == 0x7f || strings.ContainsRune("()<>\"\\`", r) || isHidden(r) {
+			b.WriteString(percentEncode(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), true
+}
+
+func percentEncode(r rune) string {
+	var b strings.Builder
+	for _, c := range []byte(string(r)) {
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
+}

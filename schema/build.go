@@ -1,0 +1,205 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// How large the content of a question may be, formatted_body included, in bytes of canonical JSON. A Matrix event holds
+// 65,536 bytes with its envelope, and encryption adds a third.
+const (
+	MaxClearBytes     = 60000
+	MaxEncryptedBytes = 45000
+)
+
+// BuildOptions is what the room decides about an event.
+type BuildOptions struct {
+	Mentions []string // Matrix ids for m.mentions; none means that nobody is notified
+	MaxBytes int      // MaxClearBytes, unless set
+}
+
+// Build makes the content of the event to send: the elicitation with its body rendered, its formatted_body and
+// m.mentions. Properties that the elicitation does not name ride along, save format, formatted_body and everything that
+// starts with "m.", which are ours to set. An elicitation that was decoded is built from the tree it was decoded from.
+//
+// Besides every rule of [Decode], an event that we build has no blank option label, no deep link but http and https, no
+// U+0000, no number that a Matrix event cannot carry, no deadline that is not a time, and fits into the room. Nothing
+// is ever cut to fit. The error is a [*Refusal]. A size is blamed on the longest text.
+func (e *Elicitation) Build(o BuildOptions) (map[string]any, error) {
+	content, err := e.contentTree()
+	if err != nil {
+		return nil, err
+	}
+	for name := range content {
+		if strings.HasPrefix(name, "m.") || name == "format" || name == "formatted_body" {
+			delete(content, name)
+		}
+	}
+	content["body"] = e.TextBody()
+	if err := refuse(validate(elicitationSchema(), content)); err != nil {
+		return nil, err
+	}
+	faults := append(e.checkMeaning(), e.checkBuildable()...)
+	content, travels := travelling(content, nil)
+	if err := refuse(append(faults, travels...)); err != nil {
+		return nil, err
+	}
+	content["format"] = "org.matrix.custom.html"
+	content["formatted_body"] = e.HTMLBody()
+	mentions := map[string]any{}
+	if len(o.Mentions) > 0 {
+		mentions["user_ids"] = o.Mentions
+	}
+	content["m.mentions"] = mentions
+	return content, refuse(checkSize(content, o))
+}
+
+// contentTree is a copy, one level deep, of what the elicitation says.
+func (e *Elicitation) contentTree() (map[string]any, error) {
+	if e.tree == nil {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode the elicitation: %w", err)
+		}
+		tree, err := read(raw)
+		if err != nil {
+			return nil, err
+		}
+		return tree.(map[string]any), nil
+	}
+	content := make(map[string]any, len(e.tree))
+	for name, v := range e.tree {
+		content[name] = v
+	}
+	return content, nil
+}
+
+func (e *Elicitation) checkBuildable() []Fault {
+	var faults []Fault
+	for i, o := range e.Options {
+		if isBlank(o.Label) {
+			faults = append(faults, ruleFault(RuleLabel, pointer("options", strconv.Itoa(i), "label"), "is blank"))
+		}
+	}
+	if e.DeepLink != "" {
+		if _, ok := linkTarget(e.DeepLink); !ok {
+			faults = append(faults, ruleFault(RuleDeepLink, "/deep_link", "must be an http or https address"))
+		}
+	}
+	if d := e.Deadline; d != nil {
+		for name, at := range map[string]*Timestamp{"remind_at": d.RemindAt, "escalate_at": d.EscalateAt} {
+			if at == nil {
+				continue
+			}
+			if _, err := at.Time(); err != nil {
+				faults = append(faults, ruleFault(RuleDeadline, pointer("deadline", name), "is not a time that exists"))
+			}
+		}
+	}
+	return faults
+}
+
+// travelling copies a tree as a Matrix event carries it: integers in their plain form, nothing else for a number, no
+// U+0000.
+func travelling(obj map[string]any, at []string) (map[string]any, []Fault) {
+	w := traveller{}
+	return w.value(obj, at).(map[string]any), w.faults
+}
+
+type traveller struct{ faults []Fault }
+
+func (w *traveller) value(v any, at []string) any {
+	switch v := v.(type) {
+	case string:
+		w.text(v, at)
+		return v
+	case json.Number:
+		n, ok := integer(v)
+		if !ok {
+			w.faults = append(w.faults, integerFault(pointer(at...)))
+		}
+		return n
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = w.value(item, append(at[:len(at):len(at)], strconv.Itoa(i)))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			here := append(at[:len(at):len(at)], name)
+			w.text(name, here)
+			out[name] = w.value(item, here)
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+func (w *traveller) text(s string, at []string) {
+	if strings.ContainsRune(s, 0) {
+		w.faults = append(w.faults, ruleFault(RuleNUL, pointer(at...), "holds the character U+0000"))
+	}
+}
+
+func checkSize(content map[string]any, o BuildOptions) []Fault {
+	limit := o.MaxBytes
+	if limit == 0 {
+		limit = MaxClearBytes
+	}
+	canonical, err := CanonicalJSON(content)
+	if err == nil && len(canonical) <= limit {
+		return nil
+	}
+	f := ruleFault(RuleSize, longestText(content), fmt.Sprintf("makes the event larger than %d bytes", limit))
+	f.Limit = limit
+	return []Fault{f}
+}
+
+// longestText points at the longest text of what the asker gave, in bytes.
+func longestText(content map[string]any) string {
+	longest, at := 0, ""
+	var visit func(v any, path []string)
+	visit = func(v any, path []string) {
+		switch v := v.(type) {
+		case string:
+			if len(v) > longest {
+				longest, at = len(v), pointer(path...)
+			}
+		case []any:
+			for i, item := range v {
+				visit(item, append(path[:len(path):len(path)], strconv.Itoa(i)))
+			}
+		case map[string]any:
+			for name, item := range v {
+				if len(path) == 0 && (name == "body" || name == "formatted_body") {
+					continue
+				}
+				visit(item, append(path[:len(path):len(path)], name))
+			}
+		}
+	}
+	visit(content, nil)
+	return at
+}
+
+// CanonicalJSON writes a value as RFC 8785 canonical JSON: sorted names, no space, the shortest escapes. For content
+// whose numbers are integers within ±MaxInteger it has the length of Matrix canonical JSON.
+func CanonicalJSON(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode as JSON: %w", err)
+	}
+	value := jsontext.Value(raw)
+	if err := value.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("make canonical: %w", err)
+	}
+	return value, nil
+}
+
