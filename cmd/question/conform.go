@@ -52,6 +52,7 @@ func conform(cmd *cobra.Command, paths []string, flags conformFlags) error {
 		if err := c.addFolder(fixtures.FS, "embedded"); err != nil {
 			return err
 		}
+		c.forgetSkipped() // the fixtures are more than corpora
 	}
 	for _, p := range paths {
 		if err := c.addPath(p); err != nil {

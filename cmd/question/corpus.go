@@ -121,6 +121,12 @@ func (c *corpus) addCases(cases ...testCase) {
 	}
 }
 
+// forgetSkipped leaves only what is to be run.
+func (c *corpus) forgetSkipped() {
+	c.cases = slices.DeleteFunc(c.cases, func(each testCase) bool { return each.skipped != "" })
+	c.notes = nil
+}
+
 func (c *corpus) note(format string, args ...any) {
 	c.notes = append(c.notes, oneLine(fmt.Sprintf(format, args...)))
 }

@@ -138,6 +138,17 @@ func TestConformFindsCases(t *testing.T) {
 	}
 }
 
+func TestForgetSkipped(t *testing.T) {
+	var c corpus
+	c.add("a.json", []byte(`{"case": "a", "content": 1}`))
+	c.add("b.json", []byte(`{"case": "b"}`))
+	c.add("c.json", []byte(`[]`))
+	c.forgetSkipped()
+	if len(c.cases) != 2 || c.cases[0].name != "a" || c.cases[1].broken == "" || c.notes != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestConformCannotReadAFileInAFolder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink("nowhere", dir+"/a.json"); err != nil {

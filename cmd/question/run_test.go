@@ -138,6 +138,8 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 }
 
 func TestRunTakesNoArgumentsFromTheProcess(t *testing.T) {
+	defer func(args []string) { os.Args = args }(os.Args)
+	os.Args = []string{"question", "version"}
 	var errs bytes.Buffer
 	if code := run(context.Background(), nil, strings.NewReader(""), io.Discard, &errs); code != exitUsage {
 		t.Errorf("exit code %d: %s", code, errs.String())

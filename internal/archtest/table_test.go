@@ -28,6 +28,7 @@ const (
 var imports = []row{
 	{packages: []string{"schema"}, outside: []string{validator, strict, text}},
 	{packages: []string{"fixtures"}},
+	{packages: []string{"fixtures/internal/generate"}, own: []string{"schema"}}, // a program that writes the fixtures
 	{packages: []string{"bridge"}, outside: []string{zerolog, text}},
 	{packages: []string{"bridge/certificate"}, outside: []string{jcs}},
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
