@@ -53,6 +53,9 @@ func (c *child) running() bool {
 
 // stop asks with sig, and kills after patience. It returns once the child is gone.
 func (c *child) stop(sig os.Signal, patience time.Duration) error {
+	if !c.running() {
+		return nil
+	}
 	if err := c.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal process %d: %w", c.process.Pid, err)
 	}
