@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -63,6 +64,11 @@ func shared(t *testing.T) *Server {
 	return must(sharedServer())(t)
 }
 
+var names atomic.Int64
+
+// unique makes a name that no other test of this run has, nor this one when it runs again.
+func unique(base string) string { return fmt.Sprint(base, "_", names.Add(1)) }
+
 // own starts a homeserver for one test and stops it at the end.
 func own(t *testing.T, opts Options) *Server {
 	t.Helper()
@@ -76,6 +82,7 @@ func own(t *testing.T, opts Options) *Server {
 
 func register(t *testing.T, server *Server, account Account) *User {
 	t.Helper()
+	account.Name = unique(account.Name)
 	return must(server.Register(within(t), account))(t)
 }
 

@@ -43,15 +43,16 @@ func TestRoomOptionsAndState(t *testing.T) {
 	server := shared(t)
 	alice := register(t, server, Account{Name: "state_alice"})
 	bob := register(t, server, Account{Name: "state_bob"})
+	alias := unique("state")
 	room := must(alice.CreateRoom(ctx, Room{
-		Name: "State", Topic: "All of it", Alias: "state", Version: "11", Public: true, Encrypted: true,
+		Name: "State", Topic: "All of it", Alias: alias, Version: "11", Public: true, Encrypted: true,
 		Invite: []string{bob.ID},
 		Powers: map[string]int{alice.ID: 100, bob.ID: 50},
 		State:  []State{{Type: "org.example.note", Key: "a/b", Content: map[string]any{"text": "first"}}},
 	}))(t)
-	equal(t, "joined by alias", must(bob.Join(ctx, "#state:"+server.Name))(t), room)
-	noError(t, alice.CreateAlias(ctx, "#state-too:"+server.Name, room))
-	equal(t, "joined by alias", must(bob.Join(ctx, "#state-too:"+server.Name))(t), room)
+	equal(t, "joined by alias", must(bob.Join(ctx, "#"+alias+":"+server.Name))(t), room)
+	noError(t, alice.CreateAlias(ctx, "#"+alias+"-too:"+server.Name, room))
+	equal(t, "joined by alias", must(bob.Join(ctx, "#"+alias+"-too:"+server.Name))(t), room)
 
 	for _, want := range []struct{ eventType, key, field, value string }{
 		{"m.room.name", "", "name", "State"},
