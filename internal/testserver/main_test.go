@@ -14,16 +14,24 @@ import (
 // helperEnv makes the test program a parent to be killed instead: its value says which child it starts.
 const helperEnv = "TESTSERVER_HELPER"
 
-// Most tests share one homeserver and one PostgreSQL.
+// Most tests share one homeserver and one PostgreSQL, which start when first asked for.
 var (
-	sharedDir      string
-	sharedServer   = sync.OnceValues(func() (*Server, error) { return Start(context.Background(), Options{DataDir: sharedDir}) })
+	sharedDir    string
+	stopShared   []func()
+	sharedServer = sync.OnceValues(func() (*Server, error) {
+		server, err := Start(context.Background(), Options{DataDir: sharedDir})
+		if err == nil {
+			stopShared = append(stopShared, func() { _ = server.Stop() })
+		}
+		return server, err
+	})
 	sharedPostgres = sync.OnceValues(func() (string, error) {
 		dsn, stop, err := Postgres(context.Background())
-		stopShared = append(stopShared, stop)
+		if err == nil {
+			stopShared = append(stopShared, stop)
+		}
 		return dsn, err
 	})
-	stopShared []func()
 )
 
 func TestMain(m *testing.M) {
@@ -39,13 +47,8 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		sharedDir = dir
 		code := m.Run()
-		if server, err := sharedServer(); err == nil {
-			_ = server.Stop()
-		}
 		for _, stop := range stopShared {
-			if stop != nil {
-				stop()
-			}
+			stop()
 		}
 		return code
 	}())
