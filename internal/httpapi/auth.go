@@ -66,7 +66,7 @@ func bearer(r *http.Request) (string, bool) {
 // does not exist.
 func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, error) {
 	if !storable(named) {
-		return Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "There is no such room."}
+		return Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "there is no such room"}
 	}
 	room, err := s.Rooms.Resolve(ctx, named)
 	if err != nil {
@@ -88,5 +88,5 @@ func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, 
 			return room, nil
 		}
 	}
-	return Room{}, &bridge.Error{Code: bridge.CodeRoomNotGranted, Reason: "The token is not granted this room."}
+	return Room{}, &bridge.Error{Code: bridge.CodeRoomNotGranted, Reason: "the token is not granted this room"}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/schema"
@@ -59,7 +61,7 @@ func problemOf(err error) *Problem {
 		if _, ok := kinds[known.Code]; !ok {
 			return newProblem(codeInternal, internalDetail)
 		}
-		p := newProblem(known.Code, known.Reason)
+		p := newProblem(known.Code, sentence(known.Reason))
 		if known.Field != "" {
 			p.Errors = []schema.Fault{{Rule: schema.Rule(known.Code), Location: known.Field, Keyword: string(known.Code), Reason: known.Reason}}
 		}
@@ -84,13 +86,20 @@ func problemOfRefusal(r *schema.Refusal) *Problem {
 			break
 		}
 	}
-	detail := first.Reason
-	if first.Location != "" {
-		detail = first.Location + " " + detail
-	} else {
-		detail = "The document " + detail
+	at := first.Location
+	if at == "" {
+		at = "the document"
 	}
-	p := newProblem(code, strings.TrimSuffix(detail, ".")+".")
+	p := newProblem(code, sentence(at+" "+first.Reason))
 	p.Errors, p.More = r.Faults, r.More
 	return p
+}
+
+// sentence makes one of a reason, which may be half of one.
+func sentence(reason string) string {
+	first, size := utf8.DecodeRuneInString(reason)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(reason[size:], ".") + "."
 }

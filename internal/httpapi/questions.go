@@ -85,7 +85,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, t bridge.Token) 
 func questionID(r *http.Request) (bridge.QuestionID, error) {
 	id := r.PathValue("id")
 	if !storable(id) {
-		return "", &bridge.Error{Code: bridge.CodeNotFound, Reason: "There is no such question."}
+		return "", &bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such question"}
 	}
 	return bridge.QuestionID(id), nil
 }
