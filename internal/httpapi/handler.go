@@ -34,7 +34,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		log := s.Log.With().Str("request", id).Logger()
 		r = r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
 		out := &response{ResponseWriter: w}
-		setDeadline(out, replyTimeout)
+		setDeadline(out, s.ReplyTimeout)
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
 		defer func() {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -177,10 +178,12 @@ func TestC8Numbers(t *testing.T) {
 	}
 }
 
-// TestChunkedBodyIsLimitedToo sends a body without a length.
-func TestChunkedBodyIsLimitedToo(t *testing.T) {
+// TestEndlessBody is refused before it ends, which it never does.
+func TestEndlessBody(t *testing.T) {
 	h := newHouse(t)
-	req, err := http.NewRequest("POST", h.url+opsQuestions, struct{ *strings.Reader }{strings.NewReader(strings.Repeat(" ", 1<<20))})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "POST", h.url+opsQuestions, endless{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +196,16 @@ func TestChunkedBodyIsLimitedToo(t *testing.T) {
 	if res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", res.StatusCode)
 	}
+}
+
+// endless is a body of spaces.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
 }
 
 // TestAskRefusals asks every refused ask of the fixtures: the status follows the rule, the body names rule and place.

@@ -33,11 +33,12 @@ type Config struct {
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
 
-	Clock  bridge.Clock  // the system's, if nil
-	Reread time.Duration // how often a wait looks again by itself; 5 s, if 0 (see wait.go)
+	Clock        bridge.Clock  // the system's, if nil
+	Reread       time.Duration // how often a wait looks again by itself; 5 s, if 0 (see wait.go)
+	ReplyTimeout time.Duration // to the end of a response, on top of what a wait holds; 30 s, if 0
 }
 
-// Timeouts of one request. A wait's own hold comes on top of replyTimeout.
+// Timeouts of one request.
 const (
 	headerTimeout = 10 * time.Second // from the first byte to the end of the header
 	bodyTimeout   = 30 * time.Second // to the end of the body
@@ -53,6 +54,9 @@ func New(c Config) http.Handler {
 	}
 	if c.Reread == 0 {
 		c.Reread = 5 * time.Second
+	}
+	if c.ReplyTimeout == 0 {
+		c.ReplyTimeout = replyTimeout
 	}
 	s := &server{c}
 	mux := http.NewServeMux()

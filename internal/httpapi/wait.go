@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // holdSeconds is how long a wait may hold, in seconds; integers beyond are clamped.
@@ -46,9 +48,9 @@ type awaited struct {
 // the client is gone.
 func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridge.Question, error) {
 	ctx := r.Context()
-	setDeadline(w, a.hold+replyTimeout)
-	// A ReadTimeout of the server would end the request's context: it reads on, to see whether the client leaves.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	setDeadline(w, a.hold+s.ReplyTimeout)
+	// The server sees a client leave only once it is past the body, which a GET seldom has.
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
 	woken, cancel := s.Hub.Subscribe(a.id)
 	defer cancel()
 	over := a.hold == 0

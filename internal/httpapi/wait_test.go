@@ -55,8 +55,8 @@ func TestB2WaitTellsTheOutcomesApart(t *testing.T) {
 
 // Field case D5: timeouts beyond the range clamp, what is no whole number is 400, and no server timeout cuts a wait.
 func TestD5Timeouts(t *testing.T) {
-	h := newHouse(t, func(_ *httpapi.Config, s *http.Server) {
-		s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond
+	h := newHouse(t, func(c *httpapi.Config, s *http.Server) {
+		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
 	})
 	q := h.asked(`{"prompt":"Go?"}`)
 	for _, timeout := range []string{"0", "-1", "-99999999999999999999"} {
@@ -76,6 +76,18 @@ func TestD5Timeouts(t *testing.T) {
 		t.Errorf("a wait of a second took %v: %+v", time.Since(start), got)
 	}
 	h.question(h.get("/api/agent/questions/"+q.ID), http.StatusOK) // on the same connection
+}
+
+// TestDeadlinesDoNotStay uses a connection for longer than one request's deadline, under a server without timeouts.
+func TestDeadlinesDoNotStay(t *testing.T) {
+	h := newHouse(t, func(c *httpapi.Config, s *http.Server) {
+		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 0, 0
+	})
+	q := h.asked(`{"prompt":"Go?"}`)
+	for range 4 {
+		h.question(h.get("/api/agent/questions/"+q.ID), http.StatusOK)
+		time.Sleep(100 * time.Millisecond)
+	}
 }
 
 // TestD5HugeTimeoutClamps lets waits of absurd and of default length begin, and settles them.
@@ -154,13 +166,17 @@ func TestD5DroppedWaits(t *testing.T) {
 	const waits = 1000
 	var open []net.Conn
 	address := h.url[len("http://"):]
-	for range waits {
+	for i := range waits {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, c)
-		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", waitPath(q.ID, "?timeout=30"), h.secret)
+		body := ""
+		if i%2 == 1 {
+			body = "Content-Length: 2\r\n\r\n{}"
+		}
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", waitPath(q.ID, "?timeout=30"), h.secret, body)
 	}
 	h.until(func() bool { return h.hub.Waiting() == waits })
 	for _, c := range open {
