@@ -84,6 +84,7 @@ func TestDeadlinesDoNotStay(t *testing.T) {
 		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 0, 0
 	})
 	q := h.asked(`{"prompt":"Go?"}`)
+	h.question(h.get(waitPath(q.ID, "?timeout=0")), http.StatusOK) // sets a deadline of its own
 	for range 4 {
 		h.question(h.get("/api/agent/questions/"+q.ID), http.StatusOK)
 		time.Sleep(100 * time.Millisecond)
