@@ -72,8 +72,14 @@ func escape(text string) string {
 		case '\n':
 			b.WriteString("<br>")
 		case '\r': // the other half of a line break: a lone one is written out
+		case '&':
+			b.WriteString("&amp;")
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
 		default:
-			b.WriteString(escapeMarkup(string(r)))
+			b.WriteRune(r)
 		}
 		collapses = r == ' ' || r == '\n'
 	}

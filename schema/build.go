@@ -169,8 +169,8 @@ func longestText(content map[string]any) string {
 	visit = func(v any, path []string) {
 		switch v := v.(type) {
 		case string:
-			if len(v) > longest {
-				longest, at = len(v), pointer(path...)
+			if here := pointer(path...); len(v) > longest || len(v) == longest && here < at {
+				longest, at = len(v), here
 			}
 		case []any:
 			for i, item := range v {
@@ -202,4 +202,3 @@ func CanonicalJSON(v any) ([]byte, error) {
 	}
 	return value, nil
 }
-

@@ -15,6 +15,8 @@ const (
 	fileElicitation = "question.v2.schema.json"
 	fileProtocol    = "question-protocol-1.1.schema.json"
 	fileQueries     = "queries-2026-07-30.schema.json"
+
+	schemaURL = "https://superpipeline.dev/schemas/"
 )
 
 // JSON is the text of one of our JSON Schemas: "question.v2.schema.json", "question-protocol-1.1.schema.json" or
@@ -24,7 +26,11 @@ func JSON(name string) ([]byte, error) { return schemaFiles.ReadFile("json/" + n
 // compiled gives the validator of one document of one of our schemas, compiled when it is first asked for.
 func compiled(file, fragment string) func() *jsonschema.Schema {
 	return sync.OnceValue(func() *jsonschema.Schema {
-		return mustCompile(mustLoad(file), file, fragment)
+		c := newCompiler()
+		for _, name := range []string{fileElicitation, fileProtocol, fileQueries} {
+			mustAdd(c, name, mustLoad(name))
+		}
+		return c.MustCompile(schemaURL + file + fragment)
 	})
 }
 
@@ -41,13 +47,10 @@ func mustLoad(file string) map[string]any {
 	return tree.(map[string]any)
 }
 
-func mustCompile(doc map[string]any, file, fragment string) *jsonschema.Schema {
-	url := "https://superpipeline.dev/schemas/" + file
-	c := newCompiler()
-	if err := c.AddResource(url, doc); err != nil {
-		panic(fmt.Sprintf("schema %s: %v", file, err))
+func mustAdd(c *jsonschema.Compiler, name string, doc map[string]any) {
+	if err := c.AddResource(schemaURL+name, doc); err != nil {
+		panic(fmt.Sprintf("schema %s: %v", name, err))
 	}
-	return c.MustCompile(url + fragment)
 }
 
 func newCompiler() *jsonschema.Compiler {
@@ -70,5 +73,7 @@ var draftSchema = sync.OnceValue(func() *jsonschema.Schema {
 		}
 	}
 	doc["required"] = required
-	return mustCompile(doc, "question.v2.draft.schema.json", "")
+	c := newCompiler()
+	mustAdd(c, fileElicitation, doc)
+	return c.MustCompile(schemaURL + fileElicitation)
 })

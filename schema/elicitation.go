@@ -1,5 +1,7 @@
 package schema
 
+import "encoding/json"
+
 // EventType is the suite_event_type of a question.v2 event, an m.room.message.
 const EventType = "dev.superpipeline.question.v2"
 
@@ -96,6 +98,23 @@ type PreviewItem struct {
 	Text  string `json:"text,omitempty"`  // at most 4000 characters
 	Value string `json:"value,omitempty"` // at most 200 characters
 	URL   string `json:"url,omitempty"`   // http or https, at most 4000 characters
+}
+
+// MarshalJSON writes exactly the properties of the item's type, empty ones too.
+func (p PreviewItem) MarshalJSON() ([]byte, error) {
+	item := map[string]string{"type": p.Type}
+	if p.Label != "" || p.Type != "text" {
+		item["label"] = p.Label
+	}
+	switch p.Type {
+	case "text":
+		item["text"] = p.Text
+	case "field":
+		item["value"] = p.Value
+	case "link":
+		item["url"] = p.URL
+	}
+	return json.Marshal(item)
 }
 
 // Deadline says when the sender wants people reminded and the question escalated. Its pattern admits text that is not a

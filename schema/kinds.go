@@ -27,6 +27,15 @@ func KindNamed(name string) (Kind, bool) {
 
 var kinds = []Kind{
 	kindOf[Elicitation](),
+	{kindAsk, func(raw []byte) (any, error) { return DecodeAsk(raw) }},
+	kindOf[Question](),
+	kindOf[Questions](),
+	kindOf[AnswerBody](),
+	kindOf[AnswerEnvelope](),
+	kindOf[WebhookEvent](),
+	kindOf[Query](),
+	kindOf[Response](),
+	kindOf[Receipt](),
 }
 
 func kindOf[T any, P interface {

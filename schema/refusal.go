@@ -12,24 +12,25 @@ type Rule string
 
 // The rules, in the order in which a document meets them.
 const (
-	RuleJSON     Rule = "json"      // not one well-formed JSON text, or one that no two parsers read alike
-	RuleSchema   Rule = "schema"    // the JSON Schema
-	RuleUnique   Rule = "unique"    // x-uniqueBy: values that must not repeat
-	RuleInteger  Rule = "integer"   // a number that cannot travel in a Matrix event
-	RuleBody     Rule = "body"      // a blank body: a stock client would show nothing
-	RuleCard     Rule = "card"      // run_id or stage_key without a card
-	RuleSubject  Rule = "subject"   // an approval request without a subject, or a subject without options
-	RuleApprove  Rule = "approve"   // an approval request with no option that approves
-	RuleLabel    Rule = "label"     // a blank option label, in an event that we build
-	RuleDeepLink Rule = "deep_link" // a deep link that is not http or https, in an event that we build
-	RuleNUL      Rule = "nul"       // U+0000, in an event that we build
-	RuleDeadline Rule = "deadline"  // a deadline that matches its pattern but is not a time, in an event that we build
-	RuleSize     Rule = "size"      // larger than the room, or the dialect, can carry
+	RuleJSON         Rule = "json"         // not one well-formed JSON text, or one that no two parsers read alike
+	RuleSchema       Rule = "schema"       // the JSON Schema
+	RuleUnique       Rule = "unique"       // x-uniqueBy: values that must not repeat
+	RuleInteger      Rule = "integer"      // a number that cannot travel in a Matrix event
+	RuleBody         Rule = "body"         // a blank body: a stock client would show nothing
+	RuleCard         Rule = "card"         // run_id or stage_key without a card
+	RuleSubject      Rule = "subject"      // an approval request without a subject, or a subject without options
+	RuleApprove      Rule = "approve"      // an approval request with no option that approves
+	RuleLabel        Rule = "label"        // a blank option label, in an event that we build
+	RuleDeepLink     Rule = "deep_link"    // a deep link that is not http or https, in an event that we build
+	RuleNUL          Rule = "nul"          // U+0000, in an event that we build
+	RuleDeadline     Rule = "deadline"     // a deadline that matches its pattern but is not a time, in an event that we build
+	RuleContinuation Rule = "continuation" // a next query that does not follow the query it is returned for
+	RuleSize         Rule = "size"         // larger than the room, or the dialect, can carry
 )
 
 var ruleOrder = []Rule{
 	RuleJSON, RuleSchema, RuleUnique, RuleInteger, RuleBody, RuleCard, RuleSubject, RuleApprove,
-	RuleLabel, RuleDeepLink, RuleNUL, RuleDeadline, RuleSize,
+	RuleLabel, RuleDeepLink, RuleNUL, RuleDeadline, RuleContinuation, RuleSize,
 }
 
 // Fault is one thing wrong with a document.

@@ -1,0 +1,80 @@
+package bridge
+
+import "context"
+
+// Channel is the seam between the engine and a messaging surface, after the document Channel questions. Methods that
+// take a ctx may use the network; none is called inside a database transaction. All of them may be called again after a
+// crash.
+type Channel interface {
+	// Supports says whether a question can be asked in the conversation at all. The error is a [*Error] with code
+	// CodeRoomUnanswerable or CodeRoomUnknown, and the reason.
+	Supports(ctx context.Context, conv ConversationID) error
+
+	// Check says whether the channel could post the question as it is (size, characters). Pure; the error is a *Error.
+	Check(q Question) error
+
+	// Render posts the question, or the step its posting stands at, once however often it is called with the same key.
+	// ErrHeld says that it cannot be posted yet, with the reason, and asks to be called again.
+	Render(ctx context.Context, q Question, p Posting, key string) (Change, error)
+
+	// Parse says what the interaction means for the posting. It is pure, and called more than once. settled questions
+	// are read the same way.
+	Parse(in Interaction, q Question, p Posting) Reading
+
+	// Updated posts the next step after a Partial. in is nil when it is retried.
+	Updated(ctx context.Context, q Question, p Posting, in *Interaction, key string) (Change, error)
+
+	// Settled closes every message of the question and says how it ended. It is run again after a crash.
+	Settled(ctx context.Context, q Question, p Posting, key string) (Change, error)
+
+	// Tell says one of the three courtesies to a person, once; it is logged and never retried.
+	Tell(ctx context.Context, q Question, p Posting, c Courtesy, key string) error
+}
+
+// Courtesy is something told to one person about what they did.
+type Courtesy struct {
+	Kind   CourtesyKind
+	To     UserID
+	About  InteractionID
+	Code   string
+	Reason string
+	Thread MessageID // where in the conversation they did it, if they did it in a thread
+}
+
+// CourtesyKind is one of the three.
+type CourtesyKind string
+
+// The courtesies.
+const (
+	Rejected CourtesyKind = "rejected" // the attempt was not an answer; Reason says what would be
+	Denied   CourtesyKind = "denied"   // they may not answer this question
+	Stale    CourtesyKind = "stale"    // the question, or this step of it, is over
+)
+
+// Gatekeeper knows who may answer.
+type Gatekeeper interface {
+	// Rights gives what a person may do in the question's conversation, as of now. fresh demands that the source be
+	// asked and no copy be trusted. State that cannot be read gives no rights, with Unreadable set.
+	Rights(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error)
+	// Alone says whether exactly one person besides ourselves is joined to or invited into the conversation.
+	Alone(ctx context.Context, conv ConversationID) (bool, error)
+}
+
+// Rights is what a person may do with a question.
+type Rights struct {
+	DisplayName    string
+	Member         bool // joined to the conversation now
+	Machine        bool // ourselves, a listed bot, a relay or a carrier: never answers in the room
+	IsAsker        bool // the asker itself, or an account of it
+	WorkspaceAdmin bool
+	Unreadable     bool
+}
+
+// Notifier wakes whoever waits for a question, after commit.
+type Notifier interface{ Notify(id QuestionID) }
+
+// Feature hooks into the engine: the queue, the gate, webhooks.
+type Feature interface {
+	// Settling runs inside the transaction that settles q, which already stands as settled, and may add effects.
+	Settling(ctx context.Context, q Question) error
+}

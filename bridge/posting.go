@@ -1,0 +1,40 @@
+package bridge
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Posting is a question as it stands in a conversation (document Channel questions, "The question record").
+type Posting struct {
+	Question     QuestionID
+	Conversation ConversationID
+	Messages     []Message // oldest first; the last one is the current message
+	Revision     int       // of the question, when this was read
+	Progress     json.RawMessage
+	// Moving is set while the next step is not yet shown.
+	Moving    bool
+	ChangedAt time.Time
+}
+
+// Message is one message of a posting.
+type Message struct {
+	ID       MessageID
+	PostedAt time.Time
+	Item     int   // which item it asks
+	Seq      int64 // where its echo stands in the order of what we received; 0 until it came
+}
+
+// Current is the message whose controls count; ok is false before the first is posted.
+func (p Posting) Current() (m Message, ok bool) {
+	if len(p.Messages) == 0 {
+		return Message{}, false
+	}
+	return p.Messages[len(p.Messages)-1], true
+}
+
+// Change is what a channel wants saved: Messages replace the whole list when not nil, Progress the progress.
+type Change struct {
+	Messages []Message
+	Progress json.RawMessage
+}

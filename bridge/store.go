@@ -1,0 +1,149 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Store keeps questions, postings and effects. Every method is atomic by itself; inside [Store.Atomically] they share
+// one write transaction, which travels in the ctx handed to f. Times are kept to the millisecond. Unknown ids give a
+// *Error with CodeNotFound.
+type Store interface {
+	// Atomically runs f in one write transaction: all of it is stored, or nothing.
+	Atomically(ctx context.Context, f func(ctx context.Context) error) error
+
+	// CreateQuestion stores a pending question. An equal (asker, elicitation id) gives CodeElicitationConflict.
+	CreateQuestion(ctx context.Context, q Question) error
+	// Question reads one question.
+	Question(ctx context.Context, id QuestionID) (Question, error)
+	// QuestionByElicitation finds what an asker called by this id.
+	QuestionByElicitation(ctx context.Context, asker AgentID, elicitation string) (Question, error)
+	// ListQuestions gives newest first, and the cursor of the next page, "" on the last.
+	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
+	// PendingIn gives the pending questions of a conversation that were created at or before a time, oldest first.
+	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)
+	// SettledSince says whether a question of the conversation was settled after a time.
+	SettledSince(ctx context.Context, conv ConversationID, at time.Time) (bool, error)
+
+	// Settle moves one pending question into a terminal state by one conditional update, which for an answer also
+	// demands that at be before the deadline and the revision be the one given (-1 for any). won is false when the
+	// question was no longer pending, past its deadline or at another revision; q is the question as it then stands.
+	Settle(ctx context.Context, s Settlement) (q Question, won bool, err error)
+	// ExpireDue settles every pending question whose deadline is at or before now, at most limit, and returns them.
+	ExpireDue(ctx context.Context, now time.Time, limit int) ([]Question, error)
+	// NextDeadline is the earliest deadline of a pending question; ok is false when there is none.
+	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
+	// SetDelivery records how far a question came.
+	SetDelivery(ctx context.Context, id QuestionID, d Delivery) error
+	// Forget deletes questions past their ForgetAfter with everything that hangs on them, at most limit.
+	Forget(ctx context.Context, now time.Time, limit int) (int, error)
+
+	// Posting reads a question's posting; a question never posted has an empty one.
+	Posting(ctx context.Context, id QuestionID) (Posting, error)
+	// SavePosting replaces messages, progress and the Moving mark, and links the messages to the question for good.
+	SavePosting(ctx context.Context, p Posting) error
+	// Advance moves the question to revision+1 with the new progress, if it is pending at that revision. moving marks
+	// the posting as not yet showing its step.
+	Advance(ctx context.Context, id QuestionID, revision int, progress json.RawMessage, moving bool) (bool, error)
+	// LinkMessage ties a message that we sent to its question for good, whatever becomes of the posting.
+	LinkMessage(ctx context.Context, conv ConversationID, m MessageID, id QuestionID) error
+	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
+	QuestionOf(ctx context.Context, conv ConversationID, m MessageID) (id QuestionID, ok bool, err error)
+	// SeenMessage records where the echo of a message we sent stands in the order of what we received.
+	SeenMessage(ctx context.Context, conv ConversationID, m MessageID, seq int64) error
+
+	// KeepReply remembers which question an unmatched reply was about, for a later correction of it.
+	KeepReply(ctx context.Context, r Reply) error
+	// Reply finds a kept reply; ok is false when there is none.
+	Reply(ctx context.Context, id InteractionID) (r Reply, ok bool, err error)
+	// DropReply forgets a kept reply.
+	DropReply(ctx context.Context, id InteractionID) error
+	// FirstTime records a key and says whether it was new: courtesies are told once.
+	FirstTime(ctx context.Context, id QuestionID, key string) (bool, error)
+
+	// FinishInteraction marks an interaction as handled and erases its content.
+	FinishInteraction(ctx context.Context, id InteractionID) error
+
+	Outbox
+}
+
+// Outbox keeps what is owed after commit. Effects of one question are claimed in the order they were added.
+type Outbox interface {
+	AddEffects(ctx context.Context, effects ...Effect) error
+	// ClaimEffects leases at most limit due effects, oldest first: no other claim gives them out before the lease ends.
+	// An effect whose question has an earlier unfinished one is not due. Each claim counts as an attempt.
+	ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]Effect, error)
+	// FinishEffect removes a done effect.
+	FinishEffect(ctx context.Context, id int64) error
+	// PostponeEffect makes a claimed effect due again at a later time.
+	PostponeEffect(ctx context.Context, id int64, due time.Time, why string) error
+	// HastenEffects makes the effects of a question due now, whatever they wait for, except a claimed one.
+	HastenEffects(ctx context.Context, id QuestionID, now time.Time) error
+	// FailEffect keeps an effect as given up, visible to the operator and out of its question's way.
+	FailEffect(ctx context.Context, id int64, why string) error
+	// NextEffect is when the next effect becomes due; ok is false when there is none.
+	NextEffect(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// Settlement is the one move into a terminal state.
+type Settlement struct {
+	Question    QuestionID
+	State       State // Answered or Cancelled; questions expire by ExpireDue
+	Revision    int   // -1 for any
+	Answer      *Answer
+	CancelledBy CancelledBy
+	Reason      string
+	At          time.Time
+}
+
+// Listing selects an asker's questions.
+type Listing struct {
+	Asker         AgentID
+	State         State // "" for every state
+	CorrelationID *string
+	Limit         int // 1–200
+	Cursor        string
+}
+
+// Reply is an unmatched reply that was tied to a question by a relation.
+type Reply struct {
+	ID           InteractionID
+	Conversation ConversationID
+	Sender       UserID
+	Question     QuestionID
+	Revision     int
+	Encrypted    bool
+}
+
+// Effect is work owed after commit.
+type Effect struct {
+	ID       int64 // given by the store
+	Kind     EffectKind
+	Question QuestionID
+	Key      string          // stable: the same effect has the same key however often it is tried
+	Payload  json.RawMessage // what the kind needs beside the question
+	Due      time.Time
+	Attempts int // including the one that a claim begins
+}
+
+// EffectKind is what an effect does; each kind has one handler.
+type EffectKind string
+
+// The kinds that the engine adds.
+const (
+	EffectRender  EffectKind = "render"  // post the question
+	EffectUpdate  EffectKind = "update"  // post its next step
+	EffectSettled EffectKind = "settled" // close its messages and say how it ended
+	EffectTell    EffectKind = "tell"    // one courtesy; payload is a Courtesy; tried once
+)
+
+// InboxEvent is one event as a homeserver pushed it, stored before it was acknowledged.
+type InboxEvent struct {
+	Seq          int64 // order of receipt, given by the store
+	ID           InteractionID
+	Conversation ConversationID
+	ReceivedAt   time.Time
+	Raw          json.RawMessage
+	Attempts     int
+}
