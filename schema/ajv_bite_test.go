@@ -13,14 +13,11 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-var ajvBite = flag.Bool("ajv.bite", false, "prove that the comparison with ajv notices each rule of the schema that is changed")
+var ajvBite = flag.Bool("ajv.bite", false, "change every rule of the schema on ajv's side, not only a few")
 
 // TestAJVComparisonBites gives ajv schemas in which one rule is changed, each rule in turn, and demands that the
-// comparison notices. It runs where -ajv.bite asks for it, which is what `make soak` does.
+// comparison notices. All of them take minutes, so only `make soak` asks for that, by -ajv.bite; else it is a few.
 func TestAJVComparisonBites(t *testing.T) {
-	if !*ajvBite {
-		t.Skip("takes minutes: run by make soak (-ajv.bite)")
-	}
 	raw, err := schema.JSON("question.v2.schema.json")
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +37,13 @@ func TestAJVComparisonBites(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "changed.json")
 	changes := changesOf(doc, "")
+	if !*ajvBite {
+		few := changes[:0]
+		for i := 0; i < len(changes); i += 40 {
+			few = append(few, changes[i])
+		}
+		changes = few
+	}
 	for _, c := range changes {
 		c.do()
 		changed, err := json.Marshal(doc)

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	ajvDocuments = flag.Int("ajv.n", 10000, "how many documents to compare with ajv on")
+	ajvDocuments = flag.Int("ajv.n", 12000, "how many documents to compare with ajv on")
 	ajvSeed      = flag.Uint64("ajv.seed", 20261101, "the seed of the mutations that are compared with ajv on")
 )
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,7 +64,8 @@ func newMutator(t *testing.T) *mutator {
 	return &mutator{rand.New(rand.NewPCG(*ajvSeed, 1)), valid, refused}
 }
 
-// documents yields every example, then every value of mutatedFields by itself, then random mutations until there are n.
+// documents yields every example, then documents with one property missing, then with one of mutatedFields set to each
+// of its values, then random mutations until there are n.
 func (g *mutator) documents(n int) iter.Seq[mutant] {
 	return func(yield func(mutant) bool) {
 		made := 0
@@ -79,6 +81,11 @@ func (g *mutator) documents(n int) iter.Seq[mutant] {
 			}
 		}
 		for _, base := range []*node{g.richCard(), g.richApproval(), g.richFreeText()} {
+			for _, doc := range withoutOne(base) {
+				if !emit(doc, "one property or item deleted") {
+					return
+				}
+			}
 			for _, f := range mutatedFields {
 				for _, value := range f.values {
 					doc := base.clone()
@@ -92,6 +99,20 @@ func (g *mutator) documents(n int) iter.Seq[mutant] {
 		for g.emitRandom(emit) {
 		}
 	}
+}
+
+// withoutOne gives the document without each of its properties and items in turn.
+func withoutOne(base *node) (docs [][]byte) {
+	base.walk(func(n *node) {
+		whole := *n
+		for i := range whole.kids {
+			*n = node{text: whole.text, names: slices.Clone(whole.names), kids: slices.Clone(whole.kids)}
+			n.remove(i)
+			docs = append(docs, base.bytes())
+		}
+		*n = whole
+	})
+	return docs
 }
 
 func (g *mutator) emitRandom(emit func([]byte, ...string) bool) bool {
