@@ -27,7 +27,7 @@ func TestAJVComparisonBites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var verdicts []ourVerdict
-	documents := slices.Collect(newMutator(t).documents(20000))
+	documents := slices.Collect(newMutator(t).documents(*ajvDocuments))
 	for _, m := range documents {
 		our, err := ours(m.doc)
 		if err != nil {

@@ -3,6 +3,7 @@ package schema_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -59,8 +60,10 @@ var differences = []difference{
 		`{"schema_version":1.0000000000000000000000000001}`,
 		func(d disagreement) bool {
 			switch d.leaf.keyword {
-			case "type", "minimum", "maximum", "x-uniqueBy":
+			case "type", "minimum", "maximum":
 				return d.kind != ajvRefuses && isRounded(valueAt(d.doc, d.leaf.location))
+			case "x-uniqueBy":
+				return d.kind == ajvReports && isRounded(optionIDs(d.doc))
 			}
 			return false
 		},
@@ -69,8 +72,8 @@ var differences = []difference{
 		"type first",
 		`{"schema_version":0.5}`,
 		func(d disagreement) bool {
-			root := d.ours.leaves[leaf{"", "type"}]
-			return d.kind == ajvReports && (root || d.ours.leaves[leaf{d.leaf.location, "type"}])
+			limit := d.leaf.keyword == "minimum" || d.leaf.keyword == "maximum"
+			return d.kind == ajvReports && (limit || d.leaf.location == "") && d.ours.leaves[leaf{d.leaf.location, "type"}]
 		},
 	},
 	{
@@ -213,6 +216,14 @@ func valueAt(doc []byte, location string) any {
 		}
 	}
 	return v
+}
+
+func optionIDs(doc []byte) (ids []any) {
+	options, _ := valueAt(doc, "/options").([]any)
+	for i := range options {
+		ids = append(ids, valueAt(doc, fmt.Sprintf("/options/%d/id", i)))
+	}
+	return ids
 }
 
 // isRounded says whether a value is, or holds, a number that a float64 cannot hold exactly.

@@ -54,7 +54,7 @@ func (g *mutator) optionsOrFreeText(doc *node) bool {
 		if i := doc.index("free_text"); i >= 0 {
 			doc.remove(i)
 		} else {
-			doc.remove(g.IntN(len(doc.kids)))
+			return false
 		}
 	}
 	return true
