@@ -17,13 +17,13 @@ func TestBuilt(t *testing.T) {
 		t.Run("valid/"+c.Case, func(t *testing.T) {
 			built := mustBuild(t, decodeDraft(t, c.Content))
 			for at, want := range c.Sends {
-				got, ok := valueAt(built, at)
+				got, ok := valueIn(built, at)
 				if !ok || canonicalTree(t, got) != canonical(t, want) {
 					t.Errorf("%s is %v, want %s", at, got, want)
 				}
 			}
 			for _, at := range c.Drops {
-				if got, ok := valueAt(built, at); ok {
+				if got, ok := valueIn(built, at); ok {
 					t.Errorf("%s is %v, want nothing", at, got)
 				}
 			}
@@ -32,11 +32,6 @@ func TestBuilt(t *testing.T) {
 	for _, c := range all.Refused {
 		t.Run("refused/"+c.Case, func(t *testing.T) {
 			_, err := decodeDraft(t, c.Content).Build(schema.BuildOptions{})
-			if err == nil {
-				departs(t, c.Case, "built; want %s %q", c.RefusedBy, c.Expect.Location)
-				return
-			}
-			holds(t, c.Case)
 			checkRefused(t, err, c.RefusedBy, c.Expect.Location, c.Expect.Keyword)
 		})
 	}
@@ -141,8 +136,8 @@ func mustBuild(tb testing.TB, e *schema.Elicitation) map[string]any {
 	return built
 }
 
-// valueAt finds the value at a JSON pointer.
-func valueAt(v any, at string) (any, bool) {
+// valueIn finds the value at a JSON pointer.
+func valueIn(v any, at string) (any, bool) {
 	for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
 		switch parent := v.(type) {
 		case map[string]any:

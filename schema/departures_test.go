@@ -42,7 +42,7 @@ func holds(t *testing.T, name string) {
 func TestBodyThatShowsNothing(t *testing.T) {
 	const name = "a body of characters that show nothing"
 	e := decodeDraft(t, readExamples(t).Valid[0].Content)
-	raw := replaced(t, readExamples(t).Valid[0].Content, quoted(t, e.Body), `"\u200b\ufeff\u2060"`)
+	raw := replaced(t, readExamples(t).Valid[0].Content, canonicalTree(t, e.Body), `"\u200b\ufeff\u2060"`)
 	_, err := decodeEvent(raw)
 	if err == nil {
 		departs(t, name, "accepted")
@@ -52,7 +52,23 @@ func TestBodyThatShowsNothing(t *testing.T) {
 	checkRefused(t, err, schema.RuleBody, "/body", "body")
 }
 
-func quoted(t *testing.T, s string) string { return canonicalTree(t, s) }
+func TestDeadlineWithAnImpossibleOffset(t *testing.T) {
+	for name, at := range map[string]string{
+		"a deadline with the offset +24:00": "2026-11-30T10:00+24:00",
+		"a deadline with the offset +05:60": "2026-11-30T10:00:00+05:60",
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := replaced(t, readExamples(t).Valid[4].Content, "2026-11-08T18:00:00.000Z", at)
+			_, err := decodeDraft(t, raw).Build(schema.BuildOptions{})
+			if err == nil {
+				departs(t, name, "built")
+				return
+			}
+			holds(t, name)
+			checkRefused(t, err, schema.RuleDeadline, "/deadline/escalate_at", "deadline")
+		})
+	}
+}
 
 func TestDeepLinkThatBreaksWhenEncoded(t *testing.T) {
 	const name = "a deep link whose host is a quotation mark"
