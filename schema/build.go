@@ -1,11 +1,15 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -60,22 +64,38 @@ func (e *Elicitation) Build(o BuildOptions) (map[string]any, error) {
 
 // contentTree is a copy, one level deep, of what the elicitation says.
 func (e *Elicitation) contentTree() (map[string]any, error) {
-	if e.tree == nil {
-		raw, err := json.Marshal(e)
-		if err != nil {
-			return nil, fmt.Errorf("encode the elicitation: %w", err)
-		}
-		tree, err := read(raw)
-		if err != nil {
-			return nil, err
-		}
-		return tree.(map[string]any), nil
+	if e.tree != nil {
+		return maps.Clone(e.tree), nil
 	}
-	content := make(map[string]any, len(e.tree))
-	for name, v := range e.tree {
-		content[name] = v
+	raw, err := jsonv2.Marshal(e.withLists()) // unlike encoding/json it refuses text that is not UTF-8
+	var wrong *jsonv2.SemanticError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, refuse([]Fault{jsonFault(shortPointer(wrong.JSONPointer), "utf8", nil, "is not valid UTF-8")})
+	case err != nil:
+		return nil, refuse([]Fault{jsonFault("", "utf8", nil, "holds text that is not valid UTF-8")})
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var content map[string]any
+	if err := dec.Decode(&content); err != nil {
+		return nil, fmt.Errorf("read our own encoding: %w", err)
 	}
 	return content, nil
+}
+
+// withLists is the elicitation with lists where the schema demands them, though a program may leave them nil.
+func (e *Elicitation) withLists() *Elicitation {
+	c := *e
+	if c.Options == nil {
+		c.Options = []Option{}
+	}
+	if c.Subject != nil && c.Subject.Preview == nil {
+		s := *c.Subject
+		s.Preview = []PreviewItem{}
+		c.Subject = &s
+	}
+	return &c
 }
 
 func (e *Elicitation) checkBuildable() []Fault {
