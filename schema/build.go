@@ -68,12 +68,13 @@ func (e *Elicitation) contentTree() (map[string]any, error) {
 		return maps.Clone(e.tree), nil
 	}
 	raw, err := jsonv2.Marshal(e.withLists()) // unlike encoding/json it refuses text that is not UTF-8
-	var wrong *jsonv2.SemanticError
-	switch {
-	case errors.As(err, &wrong):
-		return nil, refuse([]Fault{jsonFault(shortPointer(wrong.JSONPointer), "utf8", nil, "is not valid UTF-8")})
-	case err != nil:
-		return nil, refuse([]Fault{jsonFault("", "utf8", nil, "holds text that is not valid UTF-8")})
+	if err != nil {
+		at := ""
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			at = shortPointer(syntax.JSONPointer)
+		}
+		return nil, refuse([]Fault{jsonFault(at, "utf8", nil, "is not valid UTF-8")})
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
