@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,8 @@ func helper(kind string) {
 	select {}
 }
 
-func TestNoChildOutlivesAKilledParent(t *testing.T) {
+// No child outlives a parent that was killed.
+func TestKilledParent(t *testing.T) {
 	binary := must(findBinary(""))(t)
 	for _, kind := range []string{"dendrite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
@@ -54,12 +56,13 @@ func TestNoChildOutlivesAKilledParent(t *testing.T) {
 				binaryEnv+"="+binary, postgresEnv+"=")
 			out := must(parent.StdoutPipe())(t)
 			noError(t, parent.Start())
-			line, _ := bufio.NewReader(out).ReadString('\n')
+			lines := bufio.NewReader(out)
+			line, _ := lines.ReadString('\n')
 			pid, err := strconv.Atoi(strings.TrimSpace(line))
 			if err != nil {
-				_ = parent.Process.Kill()
+				rest, _ := io.ReadAll(lines)
 				_ = parent.Wait()
-				t.Fatalf("the parent said %q", line)
+				t.Fatalf("the parent said:\n%s%s", line, rest)
 			}
 			family := append(childrenOf(t, pid), pid)
 			noError(t, parent.Process.Kill())

@@ -20,6 +20,7 @@ import (
 const (
 	startTimeout = time.Minute
 	startTries   = 10
+	lockTimeout  = 5 * time.Second
 )
 
 // errPortTaken means that somebody else got the port between our choosing it and the homeserver's listening on it.
@@ -34,7 +35,7 @@ func (s *Server) launch(ctx context.Context) error {
 	if s.child != nil && s.child.running() {
 		return errors.New("it already runs")
 	}
-	lock, err := lockFile(ctx, filepath.Join(s.DataDir, lockName))
+	lock, err := s.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,6 +61,13 @@ func (s *Server) launch(ctx context.Context) error {
 			return fmt.Errorf("on port %d: %w", port, err)
 		}
 	}
+}
+
+// lock waits no longer than the last homeserver on this directory, whose parent was killed, may take to die.
+func (s *Server) lock(ctx context.Context) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	return lockFile(ctx, filepath.Join(s.DataDir, lockName))
 }
 
 func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {

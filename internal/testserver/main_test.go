@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -13,16 +14,24 @@ import (
 // helperEnv makes the test program a parent to be killed instead: its value says which child it starts.
 const helperEnv = "TESTSERVER_HELPER"
 
-// Most tests share one homeserver and one PostgreSQL.
+// Most tests share one homeserver and one PostgreSQL, which start when first asked for.
 var (
-	sharedDir      string
-	sharedServer   = sync.OnceValues(func() (*Server, error) { return Start(context.Background(), Options{DataDir: sharedDir}) })
+	sharedDir    string
+	stopShared   []func()
+	sharedServer = sync.OnceValues(func() (*Server, error) {
+		server, err := Start(context.Background(), Options{DataDir: sharedDir})
+		if err == nil {
+			stopShared = append(stopShared, func() { _ = server.Stop() })
+		}
+		return server, err
+	})
 	sharedPostgres = sync.OnceValues(func() (string, error) {
 		dsn, stop, err := Postgres(context.Background())
-		stopShared = append(stopShared, stop)
+		if err == nil {
+			stopShared = append(stopShared, stop)
+		}
 		return dsn, err
 	})
-	stopShared []func()
 )
 
 func TestMain(m *testing.M) {
@@ -38,13 +47,8 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		sharedDir = dir
 		code := m.Run()
-		if server, err := sharedServer(); err == nil {
-			_ = server.Stop()
-		}
 		for _, stop := range stopShared {
-			if stop != nil {
-				stop()
-			}
+			stop()
 		}
 		return code
 	}())
@@ -63,6 +67,11 @@ func shared(t *testing.T) *Server {
 	return must(sharedServer())(t)
 }
 
+var names atomic.Int64
+
+// unique makes a name that no other test of this run has, nor this one when it runs again.
+func unique(base string) string { return fmt.Sprint(base, "_", names.Add(1)) }
+
 // own starts a homeserver for one test and stops it at the end.
 func own(t *testing.T, opts Options) *Server {
 	t.Helper()
@@ -76,6 +85,7 @@ func own(t *testing.T, opts Options) *Server {
 
 func register(t *testing.T, server *Server, account Account) *User {
 	t.Helper()
+	account.Name = unique(account.Name)
 	return must(server.Register(within(t), account))(t)
 }
 

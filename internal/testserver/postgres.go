@@ -50,7 +50,7 @@ func startPostgres(ctx context.Context) (dsn string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	dir, err := os.MkdirTemp("", "question-postgres-")
+	dir, err := postgresDir()
 	if err != nil {
 		return "", nil, err
 	}
@@ -64,6 +64,17 @@ func startPostgres(ctx context.Context) (dsn string, stop func(), err error) {
 		_ = os.RemoveAll(dir)
 	})
 	return fmt.Sprintf("postgres://postgres@/postgres?host=%s&sslmode=disable", escapeQuery(dir)), stop, nil
+}
+
+// postgresDir makes the server's directory, under /tmp where the usual place would make the socket's path longer than the
+// 107 bytes that it may have.
+func postgresDir() (string, error) {
+	const name, socket = "question-postgres-", "/0123456789/.s.PGSQL.5432"
+	base := os.TempDir()
+	if len(base)+len(name)+len(socket) > 107 {
+		base = "/tmp"
+	}
+	return os.MkdirTemp(base, name)
 }
 
 // runPostgres makes a database cluster in dir and starts a server on it, whose socket is in dir too. Whoever can enter

@@ -26,8 +26,9 @@ func TestDatabases(t *testing.T) {
 
 	noError(t, DropDatabase(ctx, first))
 	noError(t, DropDatabase(ctx, first))
-	count := "SELECT count(*) FROM pg_database WHERE datname LIKE 'question_test_testdatabases%'"
-	equal(t, "databases left", sql(t, server, count), "1")
+	left := sql(t, server, "SELECT datname FROM pg_database")
+	equal(t, "the dropped one is there", strings.Contains(left, databaseOf(t, first)), false)
+	equal(t, "the other is there", strings.Contains(left, databaseOf(t, second)), true)
 	wantError(t, DropDatabase(ctx, server), "not one that NewDatabase made")
 	wantError(t, DropDatabase(ctx, second+"\"; x"), "drop database")
 }
@@ -84,6 +85,15 @@ func TestStopLeavesNothing(t *testing.T) {
 	equal(t, "files left", len(must(os.ReadDir(base))(t)), 0)
 }
 
+func TestPostgresInALongFolder(t *testing.T) {
+	t.Setenv(postgresEnv, "")
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), strings.Repeat("long", 20)))
+	dsn, stop, err := Postgres(within(t))
+	noError(t, err)
+	defer stop()
+	equal(t, "answer", sql(t, dsn, "SELECT 6 * 7"), "42")
+}
+
 func TestMissingPostgresNamesThePackage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := postgresPrograms(t.TempDir())
@@ -97,6 +107,11 @@ func TestPostgresStartEndsWithItsContext(t *testing.T) {
 	cancel()
 	_, _, err := Postgres(ended)
 	wantError(t, err, "start PostgreSQL")
+}
+
+func databaseOf(t *testing.T, dsn string) string {
+	t.Helper()
+	return strings.TrimPrefix(must(serverURL(dsn))(t).Path, "/")
 }
 
 func sql(t *testing.T, dsn, statement string) string {

@@ -49,7 +49,7 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		case <-tick.C:
 		case <-ctx.Done():
 			_ = file.Close()
-			return nil, fmt.Errorf("%s is held by another process: %w", path, ctx.Err())
+			return nil, fmt.Errorf("%s is held by another homeserver: %w", path, ctx.Err())
 		}
 	}
 }

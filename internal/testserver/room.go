@@ -16,8 +16,8 @@ type Room struct {
 	Public  bool   // anybody may join
 	Invite  []string
 	State   []State
-	// Powers overrides the power levels of users; with it the creator is no longer listed unless it is in here.
-	Powers    map[string]int
+	Powers  map[string]int // power levels of users beside the creator, who has 100 unless it is in here too
+	// Encrypted turns encryption on, for clients that can; messages sent from here stay in clear.
 	Encrypted bool
 }
 
@@ -89,7 +89,8 @@ func (u *User) State(ctx context.Context, roomID, eventType, key string) (json.R
 	return content, nil
 }
 
-// SetState sets a state event and returns its id.
+// SetState sets a state event and returns its id. Setting what already stands sends nothing and returns the id of the
+// event that stands, also to those who may not set it.
 func (u *User) SetState(ctx context.Context, roomID string, state State) (string, error) {
 	id, err := u.put(ctx, roomPath(roomID, "state", state.Type, state.Key), state.Content)
 	if err != nil {
@@ -132,8 +133,7 @@ func (u *User) CreateAlias(ctx context.Context, alias, roomID string) error {
 	return nil
 }
 
-// Upgrade replaces a room by one of another version and returns the new room's id. The homeserver makes it with the
-// same creator's rights; nobody else is moved.
+// Upgrade replaces a room by one of another version and returns the new room's id. Only this user is in the new one.
 func (u *User) Upgrade(ctx context.Context, roomID, version string) (string, error) {
 	var got struct {
 		RoomID string `json:"replacement_room"`

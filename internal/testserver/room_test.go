@@ -2,6 +2,7 @@ package testserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 )
 
@@ -43,15 +44,16 @@ func TestRoomOptionsAndState(t *testing.T) {
 	server := shared(t)
 	alice := register(t, server, Account{Name: "state_alice"})
 	bob := register(t, server, Account{Name: "state_bob"})
+	alias := unique("state")
 	room := must(alice.CreateRoom(ctx, Room{
-		Name: "State", Topic: "All of it", Alias: "state", Version: "11", Public: true, Encrypted: true,
+		Name: "State", Topic: "All of it", Alias: alias, Version: "11", Public: true, Encrypted: true,
 		Invite: []string{bob.ID},
-		Powers: map[string]int{alice.ID: 100, bob.ID: 50},
+		Powers: map[string]int{bob.ID: 50},
 		State:  []State{{Type: "org.example.note", Key: "a/b", Content: map[string]any{"text": "first"}}},
 	}))(t)
-	equal(t, "joined by alias", must(bob.Join(ctx, "#state:"+server.Name))(t), room)
-	noError(t, alice.CreateAlias(ctx, "#state-too:"+server.Name, room))
-	equal(t, "joined by alias", must(bob.Join(ctx, "#state-too:"+server.Name))(t), room)
+	equal(t, "joined by alias", must(bob.Join(ctx, "#"+alias+":"+server.Name))(t), room)
+	noError(t, alice.CreateAlias(ctx, "#"+alias+"-too:"+server.Name, room))
+	equal(t, "joined by alias", must(bob.Join(ctx, "#"+alias+"-too:"+server.Name))(t), room)
 
 	for _, want := range []struct{ eventType, key, field, value string }{
 		{"m.room.name", "", "name", "State"},
@@ -74,6 +76,7 @@ func TestRoomOptionsAndState(t *testing.T) {
 	got := must(alice.WaitFor(ctx, room, withID(id)))(t)
 	equal(t, "sender", got.Sender, bob.ID)
 	noError(t, alice.SetPower(ctx, room, bob.ID, 0))
+	equal(t, "the event that stands", must(bob.SetState(ctx, room, note("second")))(t), id)
 	_, err = bob.SetState(ctx, room, note("third"))
 	refused(t, err, "M_FORBIDDEN")
 	var powers struct{ Users map[string]int }
@@ -85,12 +88,16 @@ func TestRoomOptionsAndState(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	ctx := within(t)
 	alice := register(t, shared(t), Account{Name: "upgrade_alice"})
-	old := must(alice.CreateRoom(ctx, Room{Name: "Old"}))(t)
+	bob := register(t, shared(t), Account{Name: "upgrade_bob"})
+	old := must(alice.CreateRoom(ctx, Room{Name: "Old", Public: true}))(t)
+	must(bob.Join(ctx, old))(t)
 	next := must(alice.Upgrade(ctx, old, "11"))(t)
 	tombstone := must(alice.WaitFor(ctx, old, func(e Event) bool { return e.Type == "m.room.tombstone" }))(t)
 	equal(t, "replacement", tombstone.Field("replacement_room"), any(next))
 	create := Event{Content: must(alice.State(ctx, next, "m.room.create", ""))(t)}
 	equal(t, "predecessor", create.Field("predecessor", "room_id"), any(old))
+	members := must(alice.Members(ctx, next))(t)
+	equal(t, "members of the new room", fmt.Sprint(members), fmt.Sprint(map[string]string{alice.ID: "join"}))
 	_, err := alice.Upgrade(ctx, next, "no such version")
 	refused(t, err, "M_UNSUPPORTED_ROOM_VERSION")
 }

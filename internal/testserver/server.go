@@ -51,8 +51,8 @@ type Server struct {
 }
 
 // Start starts a homeserver and returns once it answers. ctx bounds the start alone, which takes no longer than a
-// minute; the homeserver runs until Stop or Kill, or until this process ends. A directory that another homeserver runs
-// on is waited for.
+// minute; the homeserver runs until Stop or Kill, or until this process ends. A directory that another homeserver
+// still runs on is waited for, a few seconds.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	s, err := prepare(opts)
 	if err == nil {

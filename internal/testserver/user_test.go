@@ -9,10 +9,11 @@ import (
 func TestRegisterAndLogin(t *testing.T) {
 	ctx := within(t)
 	server := shared(t)
-	alice := must(server.Register(ctx, Account{Name: "reg_alice", Password: "first password", DisplayName: "Alice"}))(t)
-	equal(t, "user id", alice.ID, "@reg_alice:"+server.Name)
+	name := unique("reg_alice")
+	alice := must(server.Register(ctx, Account{Name: name, Password: "first password", DisplayName: "Alice"}))(t)
+	equal(t, "user id", alice.ID, "@"+name+":"+server.Name)
 	equal(t, "password", alice.Password, "first password")
-	_, err := server.Register(ctx, Account{Name: "reg_alice"})
+	_, err := server.Register(ctx, Account{Name: name})
 	refused(t, err, "M_USER_IN_USE")
 
 	again := must(server.Login(ctx, alice.ID, alice.Password))(t)
@@ -20,7 +21,7 @@ func TestRegisterAndLogin(t *testing.T) {
 	if again.DeviceID == alice.DeviceID || again.AccessToken == alice.AccessToken {
 		t.Fatal("the second login is not a new device")
 	}
-	_, err = server.Login(ctx, "reg_alice", "wrong password")
+	_, err = server.Login(ctx, name, "wrong password")
 	refused(t, err, "M_FORBIDDEN")
 	_, err = server.WithToken(ctx, "no such token")
 	refused(t, err, "M_UNKNOWN_TOKEN")
@@ -41,8 +42,8 @@ func TestResetPassword(t *testing.T) {
 	bob := register(t, server, Account{Name: "reset_bob"})
 	refused(t, bob.ResetPassword(ctx, admin.ID, "mine now, thanks"), "M_FORBIDDEN")
 	noError(t, admin.ResetPassword(ctx, bob.ID, "another password"))
-	must(server.Login(ctx, "reset_bob", "another password"))(t)
-	_, err := server.Login(ctx, "reset_bob", bob.Password)
+	must(server.Login(ctx, bob.ID, "another password"))(t)
+	_, err := server.Login(ctx, bob.ID, bob.Password)
 	refused(t, err, "M_FORBIDDEN")
 	must(server.WithToken(ctx, bob.AccessToken))(t)
 }

@@ -1,0 +1,119 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Run does one effect. A nil error means that it is done, also when there turned out to be nothing to do. *ErrHeld and
+// *ErrRetry say when to come back; any other error is worth another try until its kind gives up.
+func (e *Engine) Run(ctx context.Context, f Effect) error {
+	q, err := e.Store.Question(ctx, f.Question)
+	if err != nil {
+		if CodeOf(err) == CodeNotFound {
+			return nil // forgotten
+		}
+		return err
+	}
+	p, err := e.Store.Posting(ctx, f.Question)
+	if err != nil {
+		return err
+	}
+	switch f.Kind {
+	case EffectRender:
+		return e.render(ctx, q, p, f)
+	case EffectUpdate:
+		return e.update(ctx, q, p, f)
+	case EffectSettled:
+		return e.close(ctx, q, p, f)
+	case EffectTell:
+		var c Courtesy
+		if err := json.Unmarshal(f.Payload, &c); err != nil {
+			return fmt.Errorf("read a courtesy: %w", err)
+		}
+		return e.Channel.Tell(ctx, q, p, c, f.Key)
+	}
+	return fmt.Errorf("no handler for effects of kind %s", f.Kind)
+}
+
+func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
+	if q.State.Terminal() && f.Attempts <= 1 || q.Delivery.State == Posted {
+		return nil // settled before it was posted: never posted
+	}
+	change, err := e.Channel.Render(ctx, q, p, f.Key)
+	if err != nil {
+		return e.undelivered(ctx, q, err)
+	}
+	return e.posted(ctx, q, p, change)
+}
+
+// undelivered records why a question could not be posted, and passes on what the outbox needs to know.
+func (e *Engine) undelivered(ctx context.Context, q Question, err error) error {
+	var held *ErrHeld
+	var impossible *ErrImpossible
+	switch {
+	case errors.As(err, &held):
+		if serr := e.Store.SetDelivery(ctx, q.ID, Delivery{State: Queued, Reason: held.Reason}); serr != nil {
+			return serr
+		}
+		return err
+	case errors.As(err, &impossible):
+		return e.Store.SetDelivery(ctx, q.ID, Delivery{State: impossible.State, Reason: impossible.Reason})
+	}
+	return err
+}
+
+func (e *Engine) posted(ctx context.Context, q Question, p Posting, c Change) error {
+	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		p := applied(p, c)
+		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, false
+		if err := e.Store.SavePosting(ctx, p); err != nil {
+			return err
+		}
+		d := Delivery{State: Posted}
+		if m, ok := p.Current(); ok {
+			d.Message = m.ID
+		}
+		return e.Store.SetDelivery(ctx, q.ID, d)
+	})
+}
+
+func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) error {
+	var payload updatePayload
+	if err := json.Unmarshal(f.Payload, &payload); err != nil {
+		return fmt.Errorf("read an update: %w", err)
+	}
+	if q.State.Terminal() || q.Revision != payload.Revision {
+		return nil
+	}
+	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
+	if err != nil {
+		return e.undelivered(ctx, q, err)
+	}
+	return e.posted(ctx, q, p, change)
+}
+
+func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) error {
+	change, err := e.Channel.Settled(ctx, q, p, f.Key)
+	if err != nil {
+		return err
+	}
+	if change.Messages == nil && change.Progress == nil {
+		return nil
+	}
+	p = applied(p, change)
+	p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, false
+	return e.Store.SavePosting(ctx, p)
+}
+
+func applied(p Posting, c Change) Posting {
+	if c.Messages != nil {
+		p.Messages = c.Messages
+	}
+	if c.Progress != nil {
+		p.Progress = c.Progress
+	}
+	return p
+}

@@ -1,0 +1,252 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Clock tells the time. It is handed to everything that decides by it.
+type Clock interface{ Now() time.Time }
+
+// SystemClock is the machine's clock, to the millisecond, in UTC.
+type SystemClock struct{}
+
+// Now implements [Clock].
+func (SystemClock) Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Unthreaded says when a message with no relation to a question may answer it.
+type Unthreaded string
+
+// UnthreadedDirect lets one answer in a conversation of two, under the conditions of DESIGN "Which question a message
+// answers"; UnthreadedNever demands a thread, a reply or a reaction.
+const (
+	UnthreadedDirect Unthreaded = "direct"
+	UnthreadedNever  Unthreaded = "never"
+)
+
+// Parts is what an engine is made of. Owed and Deadline may be nil.
+type Parts struct {
+	Store      Store
+	Channel    Channel
+	Gatekeeper Gatekeeper
+	Notifier   Notifier
+	Features   []Feature
+	Clock      Clock
+	Unthreaded Unthreaded
+	// Owed is called after a commit that added effects, Deadline after one that added a question.
+	Owed     func()
+	Deadline func(time.Time)
+}
+
+// Engine is the one place where questions are asked, moved on and settled. All its methods may be called at once.
+type Engine struct{ Parts }
+
+// NewEngine makes an engine of its parts.
+func NewEngine(p Parts) *Engine {
+	if p.Owed == nil {
+		p.Owed = func() {}
+	}
+	if p.Deadline == nil {
+		p.Deadline = func(time.Time) {}
+	}
+	return &Engine{p}
+}
+
+// Ask stores a question and owes its posting. An equal ask under the same elicitation id gives the stored question and
+// created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
+// CodeTargetNotPermitted, CodeInvalidQuestion.
+func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
+	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
+		return earlier, false, err
+	}
+	if err := e.Channel.Check(q); err != nil {
+		return Question{}, false, err
+	}
+	if err := e.Channel.Supports(ctx, q.Conversation); err != nil {
+		return Question{}, false, err
+	}
+	if err := e.checkTarget(ctx, q); err != nil {
+		return Question{}, false, err
+	}
+	q.State, q.Delivery = Pending, Delivery{State: Queued}
+	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.Store.CreateQuestion(ctx, q); err != nil {
+			return err
+		}
+		return e.Store.AddEffects(ctx, effect)
+	})
+	if CodeOf(err) == CodeElicitationConflict { // lost a race with an equal ask, perhaps
+		if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
+			return earlier, false, err
+		}
+	}
+	if err != nil {
+		return Question{}, false, err
+	}
+	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
+		Str("asker", string(q.Asker)).Msg("Question asked")
+	e.Owed()
+	e.Deadline(q.ExpiresAt)
+	return q, true, nil
+}
+
+// earlier finds an equal question that was asked before.
+func (e *Engine) earlier(ctx context.Context, q Question) (Question, bool, error) {
+	earlier, err := e.Store.QuestionByElicitation(ctx, q.Asker, q.ElicitationID)
+	switch {
+	case CodeOf(err) == CodeNotFound:
+		return Question{}, false, nil
+	case err != nil:
+		return Question{}, false, err
+	case earlier.Digest != q.Digest || earlier.Conversation != q.Conversation:
+		return Question{}, false, refusal(CodeElicitationConflict, "another question was asked under this elicitation_id")
+	}
+	return earlier, true, nil
+}
+
+// checkTarget refuses a direct question to somebody who could not answer it. Rights that cannot be read now are read
+// again when there is an answer.
+func (e *Engine) checkTarget(ctx context.Context, q Question) error {
+	if q.Scope != Direct {
+		return nil
+	}
+	r, err := e.Gatekeeper.Rights(ctx, q, q.Target, false)
+	if err != nil {
+		return fmt.Errorf("read the target's rights: %w", err)
+	}
+	if r.Unreadable || r.Member && !r.Machine && !r.IsAsker {
+		return nil
+	}
+	return &Error{CodeTargetNotPermitted, "/target_user_id", "the target is not a person who has joined the room"}
+}
+
+// Fetch gives a question to its own asker; anybody else's is CodeNotFound.
+func (e *Engine) Fetch(ctx context.Context, asker AgentID, id QuestionID) (Question, error) {
+	q, err := e.Store.Question(ctx, id)
+	if err != nil {
+		return Question{}, err
+	}
+	if q.Asker != asker {
+		return Question{}, refusal(CodeNotFound, "there is no such question")
+	}
+	if e.overdue(q) {
+		return e.expireNow(ctx, q)
+	}
+	return q, nil
+}
+
+// List gives an asker's own questions, newest first, and the cursor of the next page, "" on the last.
+func (e *Engine) List(ctx context.Context, l Listing) ([]Question, string, error) {
+	return e.Store.ListQuestions(ctx, l)
+}
+
+// Cancel withdraws a pending question of the asker. A question that is settled already comes back as it is.
+func (e *Engine) Cancel(ctx context.Context, asker AgentID, id QuestionID) (Question, error) {
+	q, err := e.Fetch(ctx, asker, id)
+	if err != nil || q.State.Terminal() {
+		return q, err
+	}
+	q, _, err = e.settle(ctx, Settlement{Question: id, State: Cancelled, Revision: -1, CancelledBy: ByAsker, At: e.Clock.Now()}, nil)
+	return q, err
+}
+
+// Expire settles what is overdue, at most limit questions, and says how many it was.
+func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
+	var expired []Question
+	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
+		var err error
+		if expired, err = e.Store.ExpireDue(ctx, e.Clock.Now(), limit); err != nil {
+			return err
+		}
+		return e.oweSettled(ctx, expired)
+	})
+	if err != nil {
+		return 0, err
+	}
+	e.told(ctx, expired...)
+	return len(expired), nil
+}
+
+// settle makes the one move into a terminal state, with everything it owes, in one transaction. with runs in it however
+// it ends; it may be nil. won is false when somebody or the deadline was first; q is then what they left.
+func (e *Engine) settle(ctx context.Context, s Settlement, with func(ctx context.Context, q Question, won bool) error) (q Question, won bool, err error) {
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		var err error
+		if q, won, err = e.Store.Settle(ctx, s); err != nil {
+			return err
+		}
+		if won {
+			if err := e.oweSettled(ctx, []Question{q}); err != nil {
+				return err
+			}
+		}
+		if with == nil {
+			return nil
+		}
+		return with(ctx, q, won)
+	})
+	if err != nil {
+		return Question{}, false, err
+	}
+	if won {
+		e.told(ctx, q)
+	}
+	return q, won, nil
+}
+
+// oweSettled adds what a settled question owes: its own closing, and what the features add.
+func (e *Engine) oweSettled(ctx context.Context, settled []Question) error {
+	effects := make([]Effect, 0, len(settled))
+	for _, q := range settled {
+		for _, f := range e.Features {
+			if err := f.Settling(ctx, q); err != nil {
+				return err
+			}
+		}
+		effects = append(effects, Effect{Kind: EffectSettled, Question: q.ID, Key: effectKey(q.ID, EffectSettled, 0), Due: *q.SettledAt})
+	}
+	return e.Store.AddEffects(ctx, effects...)
+}
+
+// told wakes whoever waits, after commit.
+func (e *Engine) told(ctx context.Context, settled ...Question) {
+	for _, q := range settled {
+		zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("state", string(q.State)).Msg("Question settled")
+		e.Notifier.Notify(q.ID)
+	}
+	if len(settled) > 0 {
+		e.Owed()
+	}
+}
+
+// overdue is true of a question whose deadline passed before the sweep came by.
+func (e *Engine) overdue(q Question) bool {
+	return q.State == Pending && !e.Clock.Now().Before(q.ExpiresAt)
+}
+
+// expireNow settles an overdue question ahead of the sweep.
+func (e *Engine) expireNow(ctx context.Context, q Question) (Question, error) {
+	for e.overdue(q) {
+		if _, err := e.Expire(ctx, 1000); err != nil {
+			return Question{}, err
+		}
+		var err error
+		if q, err = e.Store.Question(ctx, q.ID); err != nil {
+			return Question{}, err
+		}
+	}
+	return q, nil
+}
+
+// effectKey is the stable id of an effect, and of what it sends.
+func effectKey(id QuestionID, kind EffectKind, revision int) string {
+	return fmt.Sprintf("%s/%s/%d", id, kind, revision)
+}
+
+// errMoved is a revision race that was lost three times: the interaction is read again later.
+var errMoved = errors.New("the question kept moving on")

@@ -1,0 +1,226 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rs/zerolog"
+)
+
+// Receive reads one interaction and stores whatever it causes, together with the mark that it is handled. An error
+// means that nothing was stored and the same interaction is to be received again.
+func (e *Engine) Receive(ctx context.Context, in Interaction) error {
+	ctx = zerolog.Ctx(ctx).With().Str("event_id", string(in.ID)).Str("room_id", string(in.Conversation)).Logger().WithContext(ctx)
+	if w, ok := in.Act.(Withdrew); ok {
+		return e.Store.Atomically(ctx, func(ctx context.Context) error {
+			if err := e.Store.DropReply(ctx, InteractionID(w.Original)); err != nil {
+				return err
+			}
+			return e.Store.FinishInteraction(ctx, in.ID)
+		})
+	}
+	for range 3 {
+		done, err := e.receive(ctx, in)
+		if done || err != nil {
+			return err
+		}
+	}
+	return errMoved
+}
+
+// receive makes one try; done is false when the question moved on meanwhile.
+func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err error) {
+	r, err := e.aim(ctx, in)
+	if err != nil {
+		return false, err
+	}
+	if r == nil {
+		return true, e.Store.FinishInteraction(ctx, in.ID)
+	}
+	if e.overdue(r.q) {
+		if r.q, err = e.expireNow(ctx, r.q); err != nil {
+			return false, err
+		}
+	}
+	reading := r.read(e.Channel)
+	switch reading.(type) {
+	case Ignored:
+		return true, e.ignore(ctx, r)
+	case Outdated:
+		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: "outdated"})
+	}
+	if r.q.State.Terminal() {
+		if r.q.Answer != nil && r.q.Answer.Event == in.ID {
+			return true, e.Store.FinishInteraction(ctx, in.ID)
+		}
+		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: string(r.q.State)})
+	}
+	if r.p.Moving {
+		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: "moving", Reason: "The next question is still posting. Please try again in a moment."})
+	}
+	if refused, ok := reading.(Refused); ok {
+		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: refused.Code, Reason: refused.Reason})
+	}
+	rights, err := e.Gatekeeper.Rights(ctx, r.q, in.Sender, false)
+	if err != nil {
+		return false, fmt.Errorf("read the sender's rights: %w", err)
+	}
+	if rights.Machine {
+		return true, e.Store.FinishInteraction(ctx, in.ID) // no word to a machine: it might answer
+	}
+	if err := r.q.Permits(in.Sender, rights); err != nil {
+		return true, e.tell(ctx, r, courtesyOf(Denied, err))
+	}
+	switch reading := reading.(type) {
+	case Chosen:
+		return e.choose(ctx, r, reading.Choice, rights)
+	case Dismissed:
+		return true, e.dismiss(ctx, r)
+	case Partial:
+		return e.advance(ctx, r, reading)
+	default:
+		return false, fmt.Errorf("a reading of type %T", reading)
+	}
+}
+
+func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Rights) (bool, error) {
+	now := e.Clock.Now()
+	answer, err := r.q.Accepts(c, rights, now)
+	if err != nil {
+		return true, e.tell(ctx, r, courtesyOf(Rejected, err))
+	}
+	if r.correction && answer.Meaning == Approve {
+		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: "edit_cannot_approve", Reason: "An edited message cannot approve. Please send your answer as a new reply."})
+	}
+	answer.By, answer.At, answer.Event = Responder{r.in.Sender, rights.DisplayName}, now, r.in.ID
+	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: now}
+	retry := false
+	_, _, err = e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+		if !won && q.State == Pending { // at another revision, or overdue: read it again
+			retry = true
+			return nil
+		}
+		if !won {
+			if err := e.addCourtesy(ctx, r, Courtesy{Kind: Stale, Code: string(q.State)}); err != nil {
+				return err
+			}
+		}
+		return e.Store.FinishInteraction(ctx, r.in.ID)
+	})
+	if err == nil && !retry {
+		e.Owed()
+	}
+	return !retry, err
+}
+
+func (e *Engine) dismiss(ctx context.Context, r *reception) error {
+	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, At: e.Clock.Now()}
+	_, _, err := e.settle(ctx, s, func(ctx context.Context, _ Question, _ bool) error {
+		return e.Store.FinishInteraction(ctx, r.in.ID)
+	})
+	return err
+}
+
+func (e *Engine) advance(ctx context.Context, r *reception, p Partial) (bool, error) {
+	moved := false
+	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
+		var err error
+		if moved, err = e.Store.Advance(ctx, r.q.ID, r.q.Revision, p.Progress, !p.Quiet); err != nil || !moved {
+			return err
+		}
+		payload, err := json.Marshal(updatePayload{Revision: r.q.Revision + 1, Interaction: &r.in.ID})
+		if err != nil {
+			return err
+		}
+		effect := Effect{Kind: EffectUpdate, Question: r.q.ID, Key: effectKey(r.q.ID, EffectUpdate, r.q.Revision+1), Payload: payload, Due: e.Clock.Now()}
+		if err := e.Store.AddEffects(ctx, effect); err != nil {
+			return err
+		}
+		return e.Store.FinishInteraction(ctx, r.in.ID)
+	})
+	if moved {
+		e.Owed()
+	}
+	return moved, err
+}
+
+// updatePayload says which revision an update shows: a later one makes it needless.
+type updatePayload struct {
+	Revision    int            `json:"revision"`
+	Interaction *InteractionID `json:"interaction,omitempty"`
+}
+
+// ignore finishes an interaction that means nothing, and remembers a reply for a later correction of it.
+func (e *Engine) ignore(ctx context.Context, r *reception) error {
+	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.keep(ctx, r); err != nil {
+			return err
+		}
+		return e.Store.FinishInteraction(ctx, r.in.ID)
+	})
+}
+
+func (e *Engine) keep(ctx context.Context, r *reception) error {
+	if _, ok := r.in.Act.(Said); !ok || !r.related || r.q.State.Terminal() {
+		return nil
+	}
+	return e.Store.KeepReply(ctx, Reply{
+		ID: r.original(), Conversation: r.in.Conversation, Sender: r.in.Sender, Question: r.q.ID,
+		Revision: r.q.Revision, Encrypted: r.in.Encrypted,
+	})
+}
+
+// tell finishes an interaction with a courtesy, which is owed once per person, question, step and code.
+func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
+	rights, err := e.Gatekeeper.Rights(ctx, r.q, r.in.Sender, false)
+	if err != nil {
+		return fmt.Errorf("read the sender's rights: %w", err)
+	}
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if c.Kind == Rejected {
+			if err := e.keep(ctx, r); err != nil {
+				return err
+			}
+		}
+		if c.Code == "moving" {
+			if err := e.Store.HastenEffects(ctx, r.q.ID, e.Clock.Now()); err != nil {
+				return err
+			}
+		}
+		if !rights.Machine {
+			if err := e.addCourtesy(ctx, r, c); err != nil {
+				return err
+			}
+		}
+		return e.Store.FinishInteraction(ctx, r.in.ID)
+	})
+	if err == nil {
+		e.Owed()
+	}
+	return err
+}
+
+func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) error {
+	c.To, c.About, c.Thread = r.in.Sender, r.original(), r.thread
+	first, err := e.Store.FirstTime(ctx, r.q.ID, fmt.Sprintf("%s/%d/%s/%s", c.Kind, r.q.Revision, c.Code, c.To))
+	if err != nil || !first {
+		return err
+	}
+	payload, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	zerolog.Ctx(ctx).Info().Str("question_id", string(r.q.ID)).Str("courtesy", string(c.Kind)).Str("code", c.Code).Msg("Not an answer")
+	return e.Store.AddEffects(ctx, Effect{
+		Kind: EffectTell, Question: r.q.ID, Key: fmt.Sprintf("%s/%s/%s", r.q.ID, EffectTell, r.in.ID), Payload: payload, Due: e.Clock.Now(),
+	})
+}
+
+func courtesyOf(kind CourtesyKind, err error) Courtesy {
+	c := Courtesy{Kind: kind, Code: string(CodeOf(err)), Reason: err.Error()}
+	if shown, ok := err.(*Error); ok {
+		c.Reason = shown.Reason
+	}
+	return c
+}

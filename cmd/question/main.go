@@ -1,0 +1,87 @@
+// Command question is the shell gate of question-bridge. This half of it works offline: it validates documents, renders
+// fallback bodies, and runs conformance corpora.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it carries out one command line and says with what code to exit.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &checkedWriter{to: stdout}
+	root := newRoot()
+	root.SetArgs(append([]string{}, args...)) // never nil, which cobra takes for "read the arguments yourself"
+	root.SetIn(stdin)
+	root.SetOut(out)
+	root.SetErr(stderr)
+
+	cmd, err := root.ExecuteContextC(ctx)
+	code := report(stderr, cmd, err)
+	if out.err != nil && code == exitOK {
+		fmt.Fprintln(stderr, "question: cannot write the output:", plain(out.err))
+		return exitUsage
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:                   "question COMMAND",
+		Short:                 "Check documents of question-bridge, and render the bodies that belong to them",
+		Example:               "  question validate event.json",
+		SilenceErrors:         true,
+		SilenceUsage:          true,
+		DisableFlagsInUseLine: true,
+		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("a command is needed")
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		message, _, _ := strings.Cut(err.Error(), ": strconv.")
+		return errors.New(message)
+	})
+	root.SetHelpCommand(newHelp(root))
+	root.AddCommand(newValidate(), newRender(), newConform(), newVersion())
+	return root
+}
+
+// newHelp is cobra's help command, except that an unknown command is an error.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+// checkedWriter remembers that a write failed, so that a result that nobody got is not a success.
+type checkedWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,82 @@
+package archtest
+
+// row says what some packages may import beside the standard library. Packages are named within the module.
+type row struct {
+	packages []string // patterns
+	own      []string // patterns of our packages
+	never    []string // exceptions to own
+	outside  []string // modules, or packages of modules
+}
+
+const (
+	cobra     = "github.com/spf13/cobra"
+	dbutil    = "go.mau.fi/util/dbutil"
+	hooks     = "github.com/standard-webhooks/standard-webhooks/libraries"
+	jcs       = "github.com/gowebpki/jcs"
+	mauUtil   = "go.mau.fi/util"
+	mautrix   = "maunium.net/go/mautrix"
+	text      = "golang.org/x/text"
+	xRate     = "golang.org/x/time/rate"
+	yaml      = "gopkg.in/yaml.v3"
+	zeroconf  = "go.mau.fi/zeroconfig"
+	zerolog   = "github.com/rs/zerolog"
+	validator = "github.com/santhosh-tekuri/jsonschema/v6"
+	strict    = "github.com/go-json-experiment/json" // reads JSON strictly: duplicate keys, UTF-8, surrogates
+)
+
+// imports is the import table of the design, section 3.
+var imports = []row{
+	{packages: []string{"schema"}, outside: []string{validator, strict, text}},
+	{packages: []string{"fixtures"}},
+	{packages: []string{"fixtures/internal/generate"}, own: []string{"schema"}}, // a program that writes the fixtures
+	{packages: []string{"bridge"}, outside: []string{zerolog, text}},
+	{packages: []string{"bridge/certificate"}, outside: []string{jcs}},
+	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
+	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
+	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema"}},
+	{packages: []string{"internal/egress"}},
+	{
+		packages: []string{"internal/queue", "internal/wait", "internal/outbox", "internal/sweep"},
+		own:      []string{"bridge"}, outside: []string{zerolog},
+	},
+	{
+		packages: []string{"internal/gate", "internal/webhook"},
+		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "bridge/certificate"},
+		outside:  []string{zerolog, hooks},
+	},
+	{
+		packages: []string{"internal/sqlstore"},
+		own:      []string{"bridge", "internal/queue", "internal/gate"}, // the store interfaces of the last two
+		outside:  []string{dbutil, zerolog},
+	},
+	{
+		packages: []string{"internal/matrix"},
+		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress"},
+		outside:  []string{mautrix, mauUtil, zerolog},
+	},
+	{
+		packages: []string{"internal/httpapi"},
+		own: []string{
+			"bridge", "schema", "internal/dialect", "bridge/certificate",
+			"internal/queue", "internal/gate", "internal/wait",
+		},
+		outside: []string{zerolog, xRate},
+	},
+	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf}},
+	{packages: []string{"internal/testserver"}},
+	{packages: []string{"internal/archtest"}},
+	{
+		packages: []string{"internal/app"},
+		own:      []string{"..."}, never: []string{"internal/testserver"},
+		// the database drivers, and errgroup
+		outside: []string{"modernc.org/sqlite", "github.com/lib/pq", "golang.org/x/sync/errgroup"},
+	},
+	{
+		packages: []string{"cmd/question"},
+		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra},
+	},
+	{
+		packages: []string{"cmd/questiond"},
+		own:      []string{"internal/app", "internal/config", "internal/testserver"}, outside: []string{cobra},
+	},
+}
