@@ -39,6 +39,9 @@ type Store interface {
 	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
 	// SetDelivery records how far a question came.
 	SetDelivery(ctx context.Context, id QuestionID, d Delivery) error
+	// MoveQuestion makes a pending question one of another conversation, with an empty posting there and its delivery
+	// queued. Messages of the old posting stay linked. A settled one stays where it is.
+	MoveQuestion(ctx context.Context, id QuestionID, to ConversationID) error
 	// Forget deletes settled questions at or past their ForgetAfter with everything that hangs on them, at most limit.
 	Forget(ctx context.Context, now time.Time, limit int) (int, error)
 

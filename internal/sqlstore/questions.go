@@ -80,9 +80,15 @@ func (s *Store) holdRow(ctx context.Context) string {
 // whoever asks, so that two transactions do not wait for each other.
 func (s *Store) hold(ctx context.Context, ids ...bridge.QuestionID) error {
 	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if _, ok, err := first(ctx, s, column[int], `SELECT 1 FROM questions WHERE id = $1`+s.holdRow(ctx), id); err != nil || !ok {
-			return found(ok, err, "question")
+	ids = slices.Compact(ids)
+	for some := range slices.Chunk(ids, 500) {
+		args := make([]any, len(some))
+		for i, id := range some {
+			args[i] = id
+		}
+		held, err := list(ctx, s, column[string], `SELECT id FROM questions WHERE id IN (`+numbered(len(some))+`) ORDER BY id`+s.holdRow(ctx), args...)
+		if err != nil || len(held) < len(some) {
+			return found(false, err, "question")
 		}
 	}
 	return nil
@@ -148,14 +154,14 @@ func readCursor(cursor string) (at int64, id string, err error) {
 		at, err = strconv.ParseInt(before, 10, 64)
 	}
 	if err != nil || id == "" {
-		return 0, "", &bridge.Error{Code: bridge.CodeInvalidQuestion, Field: "/cursor", Reason: "this is not a cursor of a list of questions"}
+		return 0, "", &bridge.Error{Code: bridge.CodeInvalidCursor, Reason: "this is not a cursor of a list of questions"}
 	}
 	return at, id, nil
 }
 
 // PendingIn implements [bridge.Store].
 func (s *Store) PendingIn(ctx context.Context, conv bridge.ConversationID, limit int) ([]bridge.Question, error) {
-	all, err := list(ctx, s, scanQuestion, selectPending, conv, limit)
+	all, err := list(ctx, s, scanQuestion, selectPending+s.holdRow(ctx), conv, limit)
 	if err != nil {
 		return nil, fmt.Errorf("pending questions of %s: %w", conv, err)
 	}
@@ -180,3 +186,22 @@ func (s *Store) SetDelivery(ctx context.Context, id bridge.QuestionID, d bridge.
 		return found(n == 1, err, "question")
 	})
 }
+
+// MoveQuestion implements [bridge.Store].
+func (s *Store) MoveQuestion(ctx context.Context, id bridge.QuestionID, to bridge.ConversationID) error {
+	return s.Atomically(ctx, func(ctx context.Context) error {
+		if err := s.hold(ctx, id); err != nil {
+			return err
+		}
+		n, err := s.exec(ctx, moveQuestion, id, to)
+		if err != nil || n == 0 {
+			return err
+		}
+		_, err = s.exec(ctx, `DELETE FROM postings WHERE question = $1`, id)
+		return err
+	})
+}
+
+const moveQuestion = `
+	UPDATE questions SET conversation = $2, delivery_state = 'queued', delivery_message = '', delivery_reason = ''
+	WHERE id = $1 AND state = 'pending'`

@@ -82,6 +82,9 @@ func placeholders(rows, columns int) string {
 	return b.String()
 }
 
+// numbered writes "$1,$2" for so many values.
+func numbered(n int) string { return strings.Trim(placeholders(1, n), "()") }
+
 // notFound is the error for an id that the store does not have.
 func notFound(what string) error {
 	return &bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such " + what}
