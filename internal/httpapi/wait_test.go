@@ -85,7 +85,7 @@ func TestDeadlinesDoNotStay(t *testing.T) {
 	})
 	q := h.asked(`{"prompt":"Go?"}`)
 	h.question(h.get(waitPath(q.ID, "?timeout=0")), http.StatusOK) // sets a deadline of its own
-	for range 4 {
+	for range 6 {
 		h.asked(`{"prompt":"Go?"}`) // the client repeats a failed GET by itself, and no POST
 		time.Sleep(100 * time.Millisecond)
 	}
