@@ -26,7 +26,7 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// guard is around every request: a logger in its context, deadlines, and a problem in place of a panic.
+// guard is around every request: a logger in its context, and a problem in place of a panic.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -34,7 +34,6 @@ func (s *server) guard(next http.Handler) http.Handler {
 		log := s.Log.With().Str("request", id).Logger()
 		r = r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
 		out := &response{ResponseWriter: w}
-		setDeadline(out, s.ReplyTimeout)
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
 		defer func() {
@@ -52,12 +51,6 @@ func (s *server) guard(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(out, r)
 	})
-}
-
-// setDeadline gives the response until then to be written. The server's own WriteTimeout counts from the end of the
-// request's header and would cut a wait; without one, the deadline of an earlier request on the connection would stay.
-func setDeadline(w http.ResponseWriter, in time.Duration) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(in)) // not supported: nothing is cut either
 }
 
 // response notes the status, for the log and for a panic after it.

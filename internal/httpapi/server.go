@@ -35,7 +35,7 @@ type Config struct {
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 5 s, if 0 (see wait.go)
-	ReplyTimeout time.Duration // to the end of a response, on top of what a wait holds; 30 s, if 0
+	ReplyTimeout time.Duration // to the end of a wait's response, on top of what it holds; 30 s, if 0
 }
 
 // Timeouts of one request.
@@ -47,7 +47,7 @@ const (
 	maxHeader     = 32 << 10
 )
 
-// New makes the API. It sets the deadlines of each request by itself, so a server with any WriteTimeout can serve it.
+// New makes the API. A wait moves the deadline of its own response, so a server with any WriteTimeout can serve it.
 func New(c Config) http.Handler {
 	if c.Clock == nil {
 		c.Clock = bridge.SystemClock{}

@@ -48,7 +48,9 @@ type awaited struct {
 // the client is gone.
 func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridge.Question, error) {
 	ctx := r.Context()
-	setDeadline(w, a.hold+s.ReplyTimeout)
+	// The server's WriteTimeout counts from the end of the request's header and would cut the wait. Where a deadline
+	// cannot be set, there is none.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.hold + s.ReplyTimeout))
 	// The server sees a client leave only once it is past the body, which a GET seldom has.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
 	woken, cancel := s.Hub.Subscribe(a.id)

@@ -78,19 +78,6 @@ func TestD5Timeouts(t *testing.T) {
 	h.question(h.get("/api/agent/questions/"+q.ID), http.StatusOK) // on the same connection
 }
 
-// TestDeadlinesDoNotStay uses a connection for longer than one request's deadline, under a server without timeouts.
-func TestDeadlinesDoNotStay(t *testing.T) {
-	h := newHouse(t, func(c *httpapi.Config, s *http.Server) {
-		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 0, 0
-	})
-	q := h.asked(`{"prompt":"Go?"}`)
-	h.question(h.get(waitPath(q.ID, "?timeout=0")), http.StatusOK) // sets a deadline of its own
-	for range 6 {
-		h.asked(`{"prompt":"Go?"}`) // the client repeats a failed GET by itself, and no POST
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
 // TestD5HugeTimeoutClamps lets waits of absurd and of default length begin, and settles them.
 func TestD5HugeTimeoutClamps(t *testing.T) {
 	h := newHouse(t)
