@@ -15,6 +15,7 @@ const (
 	jcs       = "github.com/gowebpki/jcs"
 	mauUtil   = "go.mau.fi/util"
 	mautrix   = "maunium.net/go/mautrix"
+	term      = "golang.org/x/term" // whether there is a terminal, and how wide it is
 	text      = "golang.org/x/text"
 	xRate     = "golang.org/x/time/rate"
 	yaml      = "gopkg.in/yaml.v3"
@@ -73,7 +74,7 @@ var imports = []row{
 	},
 	{
 		packages: []string{"cmd/question"},
-		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra},
+		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra, term},
 	},
 	{
 		packages: []string{"cmd/questiond"},
