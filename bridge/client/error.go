@@ -25,6 +25,7 @@ type Error struct {
 	Code   string // a stable word, for example "question_not_found"; "" when the response names none
 	Detail string // a sentence for a person. It is the server's text: escape it before showing it on a terminal
 	Faults []schema.Fault
+	More   int // how many faults there are beside those
 	// RetryAfter is how long the server asks to stay away; 0 for no such wish.
 	RetryAfter time.Duration
 }
@@ -63,6 +64,7 @@ type problem struct {
 	Code       string         `json:"code"`
 	Detail     string         `json:"detail"`
 	Errors     []schema.Fault `json:"errors"`
+	More       int            `json:"more"`
 	RetryAfter float64        `json:"retry_after"` // seconds
 }
 
@@ -80,7 +82,7 @@ func responseError(resp *http.Response, body []byte) *Error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var p problem
 	if kind == "application/problem+json" && readable(json.Unmarshal(body, &p)) {
-		e.Code, e.Faults = p.Code, p.Errors
+		e.Code, e.Faults, e.More = p.Code, p.Errors, p.More
 		if detail := firstOf(p.Detail, p.Title); detail != "" {
 			e.Detail = detail
 		}

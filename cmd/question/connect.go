@@ -63,7 +63,7 @@ func failed(ctx context.Context, cmd *cobra.Command, err error) error {
 		writeFaults(cmd.ErrOrStderr(), refusal)
 		return &exit{code: exitUsage}
 	case errors.As(err, &response) && len(response.Faults) > 0:
-		writeFaults(cmd.ErrOrStderr(), &schema.Refusal{Faults: response.Faults})
+		writeFaults(cmd.ErrOrStderr(), &schema.Refusal{Faults: response.Faults, More: response.More})
 	}
 	return exitf(exitFailed, "%s", worded(err))
 }

@@ -48,7 +48,7 @@ func writeDocument(w io.Writer, raw json.RawMessage) error {
 func shortened(s string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(s), " "))
 	if len(runes) > most {
-		runes = append(runes[:most-1], '…')
+		return oneLine(strings.TrimSpace(string(runes[:most-1]))) + "…"
 	}
 	return oneLine(string(runes))
 }
