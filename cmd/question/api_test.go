@@ -28,7 +28,6 @@ type fakeAPI struct {
 	onAsk     func(q *schema.Question) // changes a question as it is asked; nil for no change
 	changed   chan struct{}            // closed and replaced by every change
 	waiting   chan string              // the id of every wait that begins
-	requests  []string                 // method and path with its query
 }
 
 func newFakeAPI() *fakeAPI {
@@ -69,9 +68,6 @@ func (a *fakeAPI) routes() http.Handler {
 		a.give(w, r.PathValue("id"))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.mu.Lock()
-		a.requests = append(a.requests, r.Method+" "+r.URL.RequestURI())
-		a.mu.Unlock()
 		if r.Header.Get("Authorization") != "Bearer "+agentToken {
 			problem(w, 401, "invalid_token", "The bearer token is not valid.")
 			return
@@ -192,6 +188,22 @@ func (a *fakeAPI) find(id string) *schema.Question {
 		}
 	}
 	return nil
+}
+
+// document is a question as the API has it.
+func (a *fakeAPI) document(id string) (q schema.Question, asJSON string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q = *a.find(id)
+	raw, _ := json.Marshal(q)
+	return q, string(raw)
+}
+
+// asks are the bodies that were sent, and the rooms they were sent to.
+func (a *fakeAPI) asks() (bodies, rooms []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.bodies), slices.Clone(a.rooms)
 }
 
 // change does something to a question that is still pending, and wakes every wait.

@@ -57,11 +57,12 @@ func TestAskSends(t *testing.T) {
 			if got.code != 0 || got.out != "q_1\n" || got.err != "" {
 				t.Fatalf("got %+v", got)
 			}
-			if want := `{"prompt": "Deploy?", ` + tt.want + `}`; !reflect.DeepEqual(jsonTree(t, api.bodies[0]), jsonTree(t, want)) {
-				t.Errorf("sent %s\nwant %s", api.bodies[0], want)
+			bodies, rooms := api.asks()
+			if want := `{"prompt": "Deploy?", ` + tt.want + `}`; !reflect.DeepEqual(jsonTree(t, bodies[0]), jsonTree(t, want)) {
+				t.Errorf("sent %s\nwant %s", bodies[0], want)
 			}
-			if api.rooms[0] != "#ops:example.org" {
-				t.Errorf("asked in %s", api.rooms[0])
+			if rooms[0] != "#ops:example.org" {
+				t.Errorf("asked in %s", rooms[0])
 			}
 		})
 	}
@@ -107,8 +108,8 @@ func TestAskRefusesAWrongCommandLine(t *testing.T) {
 			want{2, "", tt.err}.check(t, got)
 		})
 	}
-	if len(api.requests) > 0 {
-		t.Errorf("sent %v", api.requests)
+	if bodies, _ := api.asks(); len(bodies) > 0 {
+		t.Errorf("sent %v", bodies)
 	}
 }
 
@@ -163,8 +164,8 @@ func TestWaitEncodesTheOutcome(t *testing.T) {
 						t.Errorf("stdout is %q, want %q", got.out, tt.out)
 					}
 					if asJSON {
-						kept, _ := json.Marshal(api.questions[0])
-						if !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, string(kept))) || strings.ContainsAny(got.out, "\u202e") {
+						_, kept := api.document("q_1")
+						if !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, kept)) || strings.ContainsAny(got.out, "\u202e") {
 							t.Errorf("stdout is %s, want %s", got.out, kept)
 						}
 					}
@@ -186,8 +187,8 @@ func TestAskAsJSON(t *testing.T) {
 	api := newFakeAPI()
 	api.serve(t, "127.0.0.1:0")
 	got := call{args: []string{"ask", "OPS", "<Deploy>\u202e?", "--json"}}.run(t)
-	kept, _ := json.Marshal(api.questions[0])
-	if got.code != 0 || got.err != "" || !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, string(kept))) {
+	_, kept := api.document("q_1")
+	if got.code != 0 || got.err != "" || !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, kept)) {
 		t.Errorf("got %+v", got)
 	}
 	if !strings.Contains(got.out, `\u202e`) || !strings.Contains(got.out, "\n  \"id\": \"q_1\"") {

@@ -88,8 +88,8 @@ func TestShow(t *testing.T) {
 			t.Errorf("show lacks %q:\n%s", part, got.out)
 		}
 	}
-	kept, _ := json.Marshal(api.questions[0])
-	if got = runs(t, 0, "show", "q_1", "--json"); !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, string(kept))) {
+	_, kept := api.document("q_1")
+	if got = runs(t, 0, "show", "q_1", "--json"); !reflect.DeepEqual(jsonTree(t, got.out), jsonTree(t, kept)) {
 		t.Errorf("show --json prints %s", got.out)
 	}
 }

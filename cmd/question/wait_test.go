@@ -264,7 +264,7 @@ func TestInterrupted(t *testing.T) {
 		if sig == os.Interrupt && (failed.ExitCode() != exitInterrupted || !strings.HasSuffix(errs.String(), "To go on waiting: question watch "+id+"\n")) {
 			t.Errorf("exit code %d, stderr %q", failed.ExitCode(), errs.String())
 		}
-		if q := api.find(id); q.State != schema.Pending {
+		if q, _ := api.document(id); q.State != schema.Pending {
 			t.Errorf("the question is %s", q.State)
 		}
 	}
