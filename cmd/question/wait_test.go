@@ -37,6 +37,7 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Setenv("QUESTION_IS_THE_PROGRAM", "1")
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would sleep a second at each exit
 	return folder
 }
 
