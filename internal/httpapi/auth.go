@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -49,7 +52,18 @@ func (s *server) authenticate(r *http.Request) (bridge.Token, error) {
 		return bridge.Token{}, newProblem(codeInvalidToken, "The token is unknown, revoked or expired.").
 			with("WWW-Authenticate", challenge+`, error="invalid_token"`)
 	}
+	s.noteUse(r.Context(), t, now)
 	return t, nil
+}
+
+// noteUse records at most once a minute that a token is in use. A failure refuses nobody.
+func (s *server) noteUse(ctx context.Context, t bridge.Token, now time.Time) {
+	if t.UsedAt != nil && now.Sub(*t.UsedAt) < time.Minute {
+		return
+	}
+	if err := s.Tokens.TokenUsed(ctx, t.ID, now); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Str("asker", string(t.Agent)).Msg("Use of a token was not recorded")
+	}
 }
 
 func bearer(r *http.Request) (string, bool) {

@@ -45,9 +45,11 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 
 func (h *house) change(secret string, how func(*bridge.Token)) {
 	hash := sha256.Sum256([]byte(secret))
-	t := h.tokens[hash]
+	h.tokens.mu.Lock()
+	defer h.tokens.mu.Unlock()
+	t := h.tokens.byHash[hash]
 	how(&t)
-	h.tokens[hash] = t
+	h.tokens.byHash[hash] = t
 }
 
 func TestAuthorizationHeaders(t *testing.T) {
@@ -178,5 +180,21 @@ func TestTokenStoreFailure(t *testing.T) {
 	h.problem(a, http.StatusInternalServerError, "internal")
 	if strings.Contains(string(a.body), "fire") || strings.Contains(h.log.String(), secret) {
 		t.Errorf("shown: %s", a.body)
+	}
+}
+
+func TestUseOfATokenIsRecordedOnceAMinute(t *testing.T) {
+	h := newHouse(t)
+	for range 3 {
+		h.get("/api/agent/questions")
+	}
+	if h.tokens.uses != 1 {
+		t.Errorf("recorded %d times", h.tokens.uses)
+	}
+	ago := time.Now().Add(-2 * time.Minute)
+	h.change(h.secret, func(t *bridge.Token) { t.UsedAt = &ago })
+	h.get("/api/agent/questions")
+	if h.tokens.uses != 2 {
+		t.Errorf("recorded %d times", h.tokens.uses)
 	}
 }

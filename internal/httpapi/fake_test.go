@@ -33,7 +33,10 @@ type memory struct {
 	reads  int
 }
 
-var _ httpapi.Engine = (*memory)(nil)
+var (
+	_ httpapi.Engine = (*memory)(nil)
+	_ httpapi.Engine = (*bridge.Engine)(nil)
+)
 
 func (m *memory) Ask(_ context.Context, q bridge.Question) (bridge.Question, bool, error) {
 	m.mu.Lock()
@@ -140,10 +143,30 @@ func (m *memory) set(change func(*memory)) {
 }
 
 // tokens finds tokens by hash, also those that are over: the server must not rely on the store for that.
-type tokens map[[32]byte]bridge.Token
+type tokens struct {
+	mu     sync.Mutex
+	byHash map[[32]byte]bridge.Token
+	uses   int
+}
 
-func (t tokens) TokenByHash(_ context.Context, hash [32]byte, _ time.Time) (bridge.Token, bool, error) {
-	found, ok := t[hash]
+func (t *tokens) TokenUsed(_ context.Context, id string, at time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.uses++
+	for hash, token := range t.byHash {
+		if token.ID == id {
+			token.UsedAt = &at
+			t.byHash[hash] = token
+			return nil
+		}
+	}
+	return errors.New("no such token")
+}
+
+func (t *tokens) TokenByHash(_ context.Context, hash [32]byte, _ time.Time) (bridge.Token, bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.byHash[hash]
 	if found.Agent == "broken" {
 		return bridge.Token{}, false, errors.New("disk on fire at /var/lib/secret")
 	}
@@ -190,7 +213,7 @@ type house struct {
 	engine *memory
 	hub    *wait.Hub
 	log    *logBook
-	tokens tokens
+	tokens *tokens
 	secret string // of agent ci, granted OPS
 	http   *http.Client
 }
@@ -198,7 +221,7 @@ type house struct {
 func newHouse(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *house {
 	t.Helper()
 	hub := wait.NewHub()
-	h := &house{T: t, hub: hub, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: tokens{}}
+	h := &house{T: t, hub: hub, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
 	h.secret = h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}})
 	config := httpapi.Config{
 		Engine: h.engine, Tokens: h.tokens, Rooms: rooms{}, Hub: hub, Agents: map[bridge.AgentID]string{"ci": "CI"},
@@ -227,7 +250,7 @@ func (h *house) token(terms httpapi.TokenTerms) string {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.tokens[t.Hash] = t
+	h.tokens.byHash[t.Hash] = t
 	return secret
 }
 
