@@ -17,7 +17,7 @@ const (
 	mautrix   = "maunium.net/go/mautrix"
 	text      = "golang.org/x/text"
 	xRate     = "golang.org/x/time/rate"
-	yaml      = "gopkg.in/yaml.v3"
+	yaml      = "go.yaml.in/yaml/v3"
 	zeroconf  = "go.mau.fi/zeroconfig"
 	zerolog   = "github.com/rs/zerolog"
 	validator = "github.com/santhosh-tekuri/jsonschema/v6"
@@ -62,14 +62,14 @@ var imports = []row{
 		},
 		outside: []string{zerolog, xRate},
 	},
-	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf}},
+	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/testserver"}},
 	{packages: []string{"internal/archtest"}},
 	{
 		packages: []string{"internal/app"},
 		own:      []string{"..."}, never: []string{"internal/testserver"},
 		// the database drivers, and errgroup
-		outside: []string{"modernc.org/sqlite", "github.com/lib/pq", "golang.org/x/sync/errgroup"},
+		outside: []string{"modernc.org/sqlite", "github.com/lib/pq", "golang.org/x/sync/errgroup", zerolog},
 	},
 	{
 		packages: []string{"cmd/question"},
