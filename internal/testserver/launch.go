@@ -23,8 +23,8 @@ const (
 	lockTimeout  = 5 * time.Second
 )
 
-// errPortTaken means that somebody else got the port between our choosing it and the homeserver's listening on it.
-var errPortTaken = errors.New("the port is taken")
+// ErrPortTaken means that somebody else listens on the port, perhaps since a moment after we found it free.
+var ErrPortTaken = errors.New("the port is taken")
 
 // launch starts the program and waits until it answers, with another port when somebody takes the one we chose.
 func (s *Server) launch(ctx context.Context) error {
@@ -57,7 +57,7 @@ func (s *Server) launch(ctx context.Context) error {
 			}
 			return nil
 		}
-		if port == s.port || !errors.Is(err, errPortTaken) || try == startTries {
+		if port == s.port || !errors.Is(err, ErrPortTaken) || try == startTries {
 			return fmt.Errorf("on port %d: %w", port, err)
 		}
 	}
@@ -67,7 +67,11 @@ func (s *Server) launch(ctx context.Context) error {
 func (s *Server) lock(ctx context.Context) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	return lockFile(ctx, filepath.Join(s.DataDir, lockName))
+	lock, err := LockFile(ctx, filepath.Join(s.DataDir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("%s is in use by another homeserver: %w", s.DataDir, err)
+	}
+	return lock, nil
 }
 
 func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
@@ -92,7 +96,7 @@ func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
 		_ = child.kill()
 		tail := s.logSince(logged)
 		if strings.Contains(tail, "address already in use") {
-			err = errPortTaken
+			err = ErrPortTaken
 		}
 		return fmt.Errorf("%w; %s ends with:\n%s", err, s.LogPath(), tail)
 	}

@@ -99,7 +99,7 @@ func TestStartOnABusyDirectoryWaits(t *testing.T) {
 	short, cancel := context.WithTimeout(within(t), 200*time.Millisecond)
 	defer cancel()
 	_, err := Start(short, Options{DataDir: server.DataDir})
-	wantError(t, err, "held by another homeserver")
+	wantError(t, err, "in use by another homeserver")
 
 	started := make(chan error, 1)
 	go func() {
