@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/config"
 )
@@ -152,7 +151,7 @@ func withTokens(ctx context.Context, cfg config.Config, f func(*app.Tokens) erro
 	return nil
 }
 
-func writeTokens(w io.Writer, tokens []bridge.Token, now time.Time) {
+func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer table.Flush()
 	fmt.Fprintln(table, "ID\tAGENT\tSTATE\tROOMS\tSCOPES\tMADE\tEXPIRES\tLAST USED")

@@ -19,6 +19,9 @@ type Tokens struct {
 	close func() error
 }
 
+// Token is one that was made, without its secret.
+type Token = bridge.Token
+
 // Grant says what a new token is for.
 type Grant struct {
 	Agent     string
@@ -36,9 +39,9 @@ func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
 func (t *Tokens) Close() error { return t.close() }
 
 // Add makes a token and gives its secret, which is kept nowhere.
-func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept bridge.Token, err error) {
+func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, err error) {
 	secret = "qb_" + rand.Text() + rand.Text()
-	kept = bridge.Token{
+	kept = Token{
 		ID:        "t_" + strings.ToLower(rand.Text()[:10]),
 		Agent:     bridge.AgentID(g.Agent),
 		Hash:      sha256.Sum256([]byte(secret)),
@@ -48,13 +51,13 @@ func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept bridge.T
 		ExpiresAt: g.ExpiresAt,
 	}
 	if err := t.book.AddToken(ctx, kept); err != nil {
-		return "", bridge.Token{}, fmt.Errorf("store token: %w", err)
+		return "", Token{}, fmt.Errorf("store token: %w", err)
 	}
 	return secret, kept, nil
 }
 
 // List gives every token that was ever made.
-func (t *Tokens) List(ctx context.Context) ([]bridge.Token, error) { return t.book.ListTokens(ctx) }
+func (t *Tokens) List(ctx context.Context) ([]Token, error) { return t.book.ListTokens(ctx) }
 
 // Valid says whether a secret opens the API now.
 func (t *Tokens) Valid(ctx context.Context, secret string) (bool, error) {

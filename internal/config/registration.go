@@ -103,24 +103,31 @@ func writeNewFile(path string, data []byte) error {
 	return err
 }
 
+// ReadRegistration reads a registration file, whatever it belongs to.
+func ReadRegistration(path string) (Registration, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Registration{}, fmt.Errorf("read registration: %w", err)
+	}
+	var r Registration
+	if err := yaml.Unmarshal(data, &r); err != nil { // other programs' extra fields do not matter
+		return Registration{}, fmt.Errorf("read registration: %w", yamlFaults(err))
+	}
+	return r, nil
+}
+
 // LoadRegistration reads the configuration's registration file, with the tokens of the environment in place of its own.
 // With both tokens in the environment there need be no file. The error is a [Faults] with everything that does not fit
 // the configuration, unless the file cannot be read.
 func (c Config) LoadRegistration() (Registration, error) {
-	r := c.registration("", "")
-	data, err := os.ReadFile(c.Appservice.Registration)
-	missing := errors.Is(err, fs.ErrNotExist)
+	r, err := ReadRegistration(c.Appservice.Registration)
 	switch {
-	case missing && c.asToken != "" && c.hsToken != "":
-	case missing:
-		return Registration{}, fmt.Errorf("read registration: %w; `questiond registration` makes it", err)
+	case errors.Is(err, fs.ErrNotExist) && c.asToken != "" && c.hsToken != "":
+		r = c.registration("", "")
+	case errors.Is(err, fs.ErrNotExist):
+		return Registration{}, fmt.Errorf("%w; `questiond registration` makes it", err)
 	case err != nil:
-		return Registration{}, fmt.Errorf("read registration: %w", err)
-	default:
-		r = Registration{}
-		if err := yaml.Unmarshal(data, &r); err != nil { // other programs' extra fields do not matter
-			return Registration{}, fmt.Errorf("read registration: %w", yamlFaults(err))
-		}
+		return Registration{}, err
 	}
 	if c.asToken != "" {
 		r.ASToken = c.asToken
