@@ -48,6 +48,7 @@ type Question struct {
 	ElicitationID string   // unique per asker; a core question's is its own id
 	Carried       *Carried // set when the sender posted the question itself, and only then
 	Title         string   // context of a core question, card_title of a v2 one
+	Prompt        string   // what a set of items is about as a whole; "" for a question of one, and where nothing was said
 	Items         []Item   // at least one; the norm is exactly one
 	Scope         ResponderScope
 	Target        UserID // for Direct
@@ -181,6 +182,12 @@ type Delivery struct {
 	Message MessageID // the current message, once posted
 	Reason  string    // why not, as a stable word or a sentence for people
 }
+
+// Reasons that something is decided by; every other reason is for people.
+const (
+	ReasonRedacted     = "redacted"      // the question's message was removed: nobody can answer it in the room
+	ReasonRoomUpgraded = "room_upgraded" // the room was replaced, and the question is not yet in the new one
+)
 
 // DeliveryState is how far a question came.
 type DeliveryState string

@@ -48,6 +48,8 @@ type Elicitation struct {
 
 	// ResponderScope is our additive property "responder_scope": "direct" or "room". Any other value is ignored.
 	ResponderScope string `json:"responder_scope,omitempty"`
+	// Multiple is our additive property "multiple": any number of the options may be chosen.
+	Multiple bool `json:"multiple,omitempty"`
 
 	tree map[string]any
 }
@@ -64,6 +66,14 @@ type Option struct {
 
 	// Style is our additive property "style": how a button looks. Any value that is not text is ignored.
 	Style string `json:"style,omitempty"`
+}
+
+// Name is what the option is called: its label, or its id where the label shows nothing.
+func (o Option) Name() string {
+	if isBlank(o.Label) {
+		return o.ID
+	}
+	return o.Label
 }
 
 // Input is what choosing an option asks the person to type.
@@ -131,6 +141,13 @@ var elicitationSchema = compiled(fileElicitation, "")
 
 func (*Elicitation) definition() definition { return definition{EventType, elicitationSchema} }
 func (*Draft) definition() definition       { return definition{EventType, draftSchema} }
+
+// Property gives a property of the decoded event by its name, also one that question.v2 does not name, such as
+// formatted_body: a string, json.Number, bool, nil, []any or map[string]any, not to be changed.
+func (e *Elicitation) Property(name string) (any, bool) {
+	v, ok := e.tree[name]
+	return v, ok
+}
 
 func (e *Elicitation) keepTree(tree map[string]any) { e.tree = tree }
 

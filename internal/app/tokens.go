@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
 // Tokens are the bearer tokens of agents, as the token commands manage them, also while the bridge runs.
@@ -32,7 +35,13 @@ type Grant struct {
 
 // OpenTokens opens the tokens of the configured database.
 func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
-	return nil, errNotWired
+	store, err := sqlstore.Open(ctx, sqlstore.Config{
+		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Tokens{book: store, close: store.Close}, nil
 }
 
 // Close closes the database.
