@@ -51,6 +51,14 @@ const (
 
 func (d *demoDir) file(name string) string { return filepath.Join(d.path, name) }
 
+// logAt says where a log is, or will be next time.
+func (d *demoDir) logAt(name string) string {
+	if d.temporary {
+		return "with --data DIR its log is kept, as " + name
+	}
+	return "its log is " + d.file(name)
+}
+
 // openDemoDir makes the folder if need be and keeps other demos out of it; path "" means a temporary one.
 func openDemoDir(ctx context.Context, path string) (*demoDir, error) {
 	d := &demoDir{temporary: path == ""}

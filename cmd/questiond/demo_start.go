@@ -47,7 +47,7 @@ func (d *demo) start(ctx context.Context, fail context.CancelCauseFunc) (end fun
 	ends = append(ends, d.homeserver.Stop)
 	go func() {
 		<-d.homeserver.Done()
-		fail(fmt.Errorf("the homeserver ended; its log is %s", d.homeserver.LogPath()))
+		fail(fmt.Errorf("the homeserver ended; %s", d.dir.logAt(demoServerLog)))
 	}()
 	if err := d.signIn(ctx); err != nil {
 		return end, err
@@ -164,7 +164,7 @@ func (d *demo) startBridge(ctx context.Context, fail context.CancelCauseFunc, op
 		defer close(ended)
 		failure = d.bridge(running, opts)
 		if running.Err() == nil {
-			fail(fmt.Errorf("the bridge ended: %w; its log is %s", reason(failure), d.dir.file(demoBridgeLog)))
+			fail(fmt.Errorf("the bridge ended: %w; %s", reason(failure), d.dir.logAt(demoBridgeLog)))
 		}
 	}()
 	select {
