@@ -105,8 +105,17 @@ func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
 }
 
 // waitReady polls until the homeserver answers, and makes sure that it is ours: whoever took our port may be a
-// homeserver too.
+// homeserver too, or take calls and never answer.
 func (s *Server) waitReady(ctx context.Context, url string, child *child) error {
+	polling, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-child.done:
+			stop()
+		case <-polling.Done():
+		}
+	}()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -118,10 +127,10 @@ func (s *Server) waitReady(ctx context.Context, url string, child *child) error 
 		case <-tick.C:
 		}
 		var versions struct{ Versions []string }
-		if err := s.get(ctx, url+"/_matrix/client/versions", &versions); err != nil || len(versions.Versions) == 0 {
+		if err := s.get(polling, url+"/_matrix/client/versions", &versions); err != nil || len(versions.Versions) == 0 {
 			continue
 		}
-		if key, err := s.keyAt(ctx, url); err == nil && key.Equal(s.key) {
+		if key, err := s.keyAt(polling, url); err == nil && key.Equal(s.key) {
 			return nil
 		}
 	}
