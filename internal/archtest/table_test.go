@@ -20,7 +20,7 @@ const (
 	term      = "golang.org/x/term" // whether there is a terminal, and how wide it is
 	text      = "golang.org/x/text"
 	xRate     = "golang.org/x/time/rate"
-	yaml      = "gopkg.in/yaml.v3"
+	yaml      = "go.yaml.in/yaml/v3"
 	zeroconf  = "go.mau.fi/zeroconfig"
 	zerolog   = "github.com/rs/zerolog"
 	validator = "github.com/santhosh-tekuri/jsonschema/v6"
@@ -67,13 +67,13 @@ var imports = []row{
 		},
 		outside: []string{zerolog, xRate},
 	},
-	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf}},
+	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/testserver"}},
 	{packages: []string{"internal/archtest"}},
 	{
 		packages: []string{"internal/app"},
 		own:      []string{"..."}, never: []string{"internal/testserver"},
-		outside: []string{"golang.org/x/sync/errgroup"},
+		outside: []string{"golang.org/x/sync/errgroup", zerolog},
 	},
 	{
 		packages: []string{"cmd/question"},

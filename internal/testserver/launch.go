@@ -23,8 +23,8 @@ const (
 	lockTimeout  = 5 * time.Second
 )
 
-// errPortTaken means that somebody else got the port between our choosing it and the homeserver's listening on it.
-var errPortTaken = errors.New("the port is taken")
+// ErrPortTaken means that somebody else listens on the port, perhaps since a moment after we found it free.
+var ErrPortTaken = errors.New("the port is taken")
 
 // launch starts the program and waits until it answers, with another port when somebody takes the one we chose.
 func (s *Server) launch(ctx context.Context) error {
@@ -57,7 +57,7 @@ func (s *Server) launch(ctx context.Context) error {
 			}
 			return nil
 		}
-		if port == s.port || !errors.Is(err, errPortTaken) || try == startTries {
+		if port == s.port || !errors.Is(err, ErrPortTaken) || try == startTries {
 			return fmt.Errorf("on port %d: %w", port, err)
 		}
 	}
@@ -67,7 +67,11 @@ func (s *Server) launch(ctx context.Context) error {
 func (s *Server) lock(ctx context.Context) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	return lockFile(ctx, filepath.Join(s.DataDir, lockName))
+	lock, err := LockFile(ctx, filepath.Join(s.DataDir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("%s is in use by another homeserver: %w", s.DataDir, err)
+	}
+	return lock, nil
 }
 
 func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
@@ -92,7 +96,7 @@ func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
 		_ = child.kill()
 		tail := s.logSince(logged)
 		if strings.Contains(tail, "address already in use") {
-			err = errPortTaken
+			err = ErrPortTaken
 		}
 		return fmt.Errorf("%w; %s ends with:\n%s", err, s.LogPath(), tail)
 	}
@@ -101,8 +105,17 @@ func (s *Server) launchOn(ctx context.Context, port int, lock *os.File) error {
 }
 
 // waitReady polls until the homeserver answers, and makes sure that it is ours: whoever took our port may be a
-// homeserver too.
+// homeserver too, or take calls and never answer.
 func (s *Server) waitReady(ctx context.Context, url string, child *child) error {
+	polling, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-child.done:
+			stop()
+		case <-polling.Done():
+		}
+	}()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -114,10 +127,10 @@ func (s *Server) waitReady(ctx context.Context, url string, child *child) error 
 		case <-tick.C:
 		}
 		var versions struct{ Versions []string }
-		if err := s.get(ctx, url+"/_matrix/client/versions", &versions); err != nil || len(versions.Versions) == 0 {
+		if err := s.get(polling, url+"/_matrix/client/versions", &versions); err != nil || len(versions.Versions) == 0 {
 			continue
 		}
-		if key, err := s.keyAt(ctx, url); err == nil && key.Equal(s.key) {
+		if key, err := s.keyAt(polling, url); err == nil && key.Equal(s.key) {
 			return nil
 		}
 	}

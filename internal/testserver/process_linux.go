@@ -27,9 +27,9 @@ func runAs(cmd *exec.Cmd, uid, gid uint32) error {
 	return nil
 }
 
-// lockFile takes the lock at path, waiting while another process holds it. A child that inherits the file holds the
+// LockFile takes the lock at path, waiting while another process holds it. A child that inherits the file holds the
 // lock for as long as it lives: that is what keeps two homeservers off one directory.
-func lockFile(ctx context.Context, path string) (*os.File, error) {
+func LockFile(ctx context.Context, path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
@@ -49,7 +49,7 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		case <-tick.C:
 		case <-ctx.Done():
 			_ = file.Close()
-			return nil, fmt.Errorf("%s is held by another homeserver: %w", path, ctx.Err())
+			return nil, fmt.Errorf("%s is held by another process: %w", path, ctx.Err())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -25,6 +26,8 @@ type Options struct {
 	ServerName string
 	// Port is the loopback port; 0 means any free one. A given port that is taken is an error.
 	Port int
+	// LogFile is where the homeserver logs to; dendrite.log in DataDir if empty.
+	LogFile string
 	// Registrations are the paths of appservice registration files.
 	Registrations []string
 }
@@ -38,6 +41,7 @@ type Server struct {
 	// DataDir is the absolute path of the data directory.
 	DataDir string
 
+	logFile       string
 	binary        string
 	registrations []string
 	port          int // 0 until the first start found one
@@ -97,12 +101,15 @@ func prepare(opts Options) (*Server, error) {
 	if err = os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, err
 	}
+	if s.logFile, err = filepath.Abs(cmp.Or(opts.LogFile, filepath.Join(s.DataDir, logFile))); err != nil {
+		return nil, err
+	}
 	s.key, err = signingKey(filepath.Join(s.DataDir, keyFile))
 	return s, err
 }
 
 // LogPath is the file the homeserver logs to; later starts append to it.
-func (s *Server) LogPath() string { return filepath.Join(s.DataDir, logFile) }
+func (s *Server) LogPath() string { return s.logFile }
 
 // Pid is the process id of the homeserver, or of the last one when none runs.
 func (s *Server) Pid() int {

@@ -3,6 +3,7 @@ package testserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -94,12 +95,24 @@ func TestStartTriesAnotherPort(t *testing.T) {
 	wantError(t, err, "taken")
 }
 
+// Who took our port may also accept connections and never say a word.
+func TestStartOnASilentPort(t *testing.T) {
+	silent := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(within(t), 15*time.Second)
+	defer cancel()
+	_, err := Start(ctx, Options{DataDir: t.TempDir(), Port: silent.Addr().(*net.TCPAddr).Port})
+	if !errors.Is(err, ErrPortTaken) {
+		t.Fatalf("got %v, want %v", err, ErrPortTaken)
+	}
+}
+
 func TestStartOnABusyDirectoryWaits(t *testing.T) {
 	server := own(t, Options{})
 	short, cancel := context.WithTimeout(within(t), 200*time.Millisecond)
 	defer cancel()
 	_, err := Start(short, Options{DataDir: server.DataDir})
-	wantError(t, err, "held by another homeserver")
+	wantError(t, err, "in use by another homeserver")
 
 	started := make(chan error, 1)
 	go func() {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"superpipeline.dev/question-bridge/internal/app"
+)
+
+func newServe() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Run the bridge until it is asked to end",
+		Example: "  questiond serve -c config.yaml",
+		Args:    noArguments,
+	}
+	path := configFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, reg, err := loadBoth(*path)
+		if err != nil {
+			return err
+		}
+		log, err := cfg.Logging.Compile()
+		if err != nil {
+			return failf("cannot log: %s", err)
+		}
+		ctx, stop := untilSignalled(cmd.Context())
+		defer stop()
+		err = app.Run(ctx, app.Options{
+			Config: cfg, Registration: reg, Log: *log,
+			Ready: func(at app.Addresses) {
+				log.Info().Str("api", at.API).Str("appservice", at.Appservice).Str("bot", cfg.BotID()).
+					Str("version", version()).Msg("Serving")
+			},
+		})
+		if err != nil {
+			return failf("%s", err)
+		}
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"superpipeline.dev/question-bridge/internal/app"
+	"superpipeline.dev/question-bridge/internal/config"
+)
+
+func newToken() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "token COMMAND",
+		Short:   "Make, list and revoke the tokens of agents",
+		Example: "  questiond token add ci --rooms OPS --expires 90d",
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("a command is needed: add, list or revoke")
+		},
+	}
+	cmd.AddCommand(newTokenAdd(), newTokenList(), newTokenRevoke())
+	return cmd
+}
+
+func newTokenAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add AGENT",
+		Short: "Make a token that acts as an agent, and print it: it is shown this once",
+		Example: "  questiond token add ci --rooms OPS,'!abc:example.org' --scopes ask,read --expires 90d\n" +
+			"  QUESTION_TOKEN=$(questiond token add ci --rooms '*')",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("one AGENT is needed")
+			}
+			return nil
+		},
+	}
+	path := configFlag(cmd)
+	rooms := cmd.Flags().StringSlice("rooms", nil, "the `ROOMS` it may ask in: codes, room ids or aliases, or '*' for every room")
+	scopes := cmd.Flags().StringSlice("scopes", nil, "what it may do: `ask,read,cancel` (default: all)")
+	expires := cmd.Flags().String("expires", "", "how long it is valid, like 12h or 90d (default: for ever)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		lifetime, err := parseLifetime(*expires)
+		if err != nil {
+			return err
+		}
+		cfg, err := loadConfig(*path)
+		if err != nil {
+			return err
+		}
+		grant := app.Grant{Agent: args[0], Rooms: *rooms, Scopes: *scopes}
+		if lifetime > 0 {
+			end := time.Now().Add(lifetime).Truncate(time.Millisecond)
+			grant.ExpiresAt = &end
+		}
+		if err := checkGrant(cfg, grant); err != nil {
+			return err
+		}
+		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error { return addToken(cmd, t, cfg, grant) })
+	}
+	return cmd
+}
+
+func addToken(cmd *cobra.Command, t *app.Tokens, cfg config.Config, grant app.Grant) error {
+	secret, kept, err := t.Add(cmd.Context(), grant)
+	if err != nil {
+		return err
+	}
+	notes := cmd.ErrOrStderr()
+	fmt.Fprintf(notes, "Token %s of agent %s; keep it, it is not shown again:\n", kept.ID, kept.Agent)
+	fmt.Fprintln(cmd.OutOrStdout(), secret)
+	named := slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == grant.Agent })
+	if !named {
+		fmt.Fprintf(notes, "The configuration's agents do not list %s, so people see it under this id.\n", grant.Agent)
+	}
+	return nil
+}
+
+func newTokenList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List all tokens that were made, without their secrets",
+		Example: "  questiond token list",
+		Args:    noArguments,
+	}
+	path := configFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := loadConfig(*path)
+		if err != nil {
+			return err
+		}
+		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error {
+			tokens, err := t.List(cmd.Context())
+			if err == nil {
+				writeTokens(cmd.OutOrStdout(), tokens, time.Now())
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+func newTokenRevoke() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a token at once; its id is in the list",
+		Example: "  questiond token revoke t_k3q5wz7abc",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("one ID is needed")
+			}
+			return nil
+		},
+	}
+	path := configFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := loadConfig(*path)
+		if err != nil {
+			return err
+		}
+		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error {
+			found, err := t.Revoke(cmd.Context(), args[0])
+			if err == nil && !found {
+				err = fmt.Errorf("there is no token %q", args[0])
+			}
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "Revoked %s.\n", args[0])
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// withTokens opens the tokens for as long as f runs.
+func withTokens(ctx context.Context, cfg config.Config, f func(*app.Tokens) error) error {
+	tokens, err := app.OpenTokens(ctx, cfg)
+	if err == nil {
+		err = errors.Join(f(tokens), tokens.Close())
+	}
+	if err != nil {
+		return failf("%s", err)
+	}
+	return nil
+}
+
+func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer table.Flush()
+	fmt.Fprintln(table, "ID\tAGENT\tSTATE\tROOMS\tSCOPES\tMADE\tEXPIRES\tLAST USED")
+	for _, t := range tokens {
+		state, scopes := "valid", "all"
+		switch {
+		case t.RevokedAt != nil:
+			state = "revoked"
+		case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
+			state = "expired"
+		}
+		if len(t.Scopes) > 0 {
+			scopes = strings.Join(t.Scopes, ",")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Agent, state, strings.Join(t.Rooms, ","), scopes,
+			day(&t.CreatedAt), day(t.ExpiresAt), day(t.UsedAt))
+	}
+}
+
+func day(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return at.UTC().Format("2006-01-02 15:04")
+}

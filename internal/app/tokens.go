@@ -1,0 +1,80 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/sqlstore"
+)
+
+// Tokens are the bearer tokens of agents, as the token commands manage them, also while the bridge runs.
+type Tokens struct {
+	book  httpapi.TokenBook
+	close func() error
+}
+
+// Token is one that was made, without its secret.
+type Token = bridge.Token
+
+// Grant says what a new token is for.
+type Grant struct {
+	Agent     string
+	Rooms     []string // room ids, aliases or codes; "*" for every room
+	Scopes    []string // ask, read, cancel; empty for all three
+	ExpiresAt *time.Time
+}
+
+// OpenTokens opens the tokens of the configured database.
+func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
+	store, err := sqlstore.Open(ctx, sqlstore.Config{
+		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Tokens{book: store, close: store.Close}, nil
+}
+
+// Close closes the database.
+func (t *Tokens) Close() error { return t.close() }
+
+// Add makes a token and gives its secret, which is kept nowhere.
+func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, err error) {
+	secret = "qb_" + rand.Text() + rand.Text()
+	kept = Token{
+		ID:        "t_" + strings.ToLower(rand.Text()[:10]),
+		Agent:     bridge.AgentID(g.Agent),
+		Hash:      sha256.Sum256([]byte(secret)),
+		Rooms:     g.Rooms,
+		Scopes:    g.Scopes,
+		CreatedAt: time.Now().Truncate(time.Millisecond),
+		ExpiresAt: g.ExpiresAt,
+	}
+	if err := t.book.AddToken(ctx, kept); err != nil {
+		return "", Token{}, fmt.Errorf("store token: %w", err)
+	}
+	return secret, kept, nil
+}
+
+// List gives every token that was ever made.
+func (t *Tokens) List(ctx context.Context) ([]Token, error) { return t.book.ListTokens(ctx) }
+
+// Valid says whether a secret opens the API now.
+func (t *Tokens) Valid(ctx context.Context, secret string) (bool, error) {
+	_, ok, err := t.book.TokenByHash(ctx, sha256.Sum256([]byte(secret)), time.Now())
+	return ok, err
+}
+
+// Revoke ends a token at once; found is false when there is none of this id.
+func (t *Tokens) Revoke(ctx context.Context, id string) (found bool, err error) {
+	return t.book.RevokeToken(ctx, id, time.Now().Truncate(time.Millisecond))
+}
