@@ -19,6 +19,7 @@ const (
 	CodeSubjectConflict     Code = "subject_conflict"
 	CodeTargetNotPermitted  Code = "target_not_permitted"
 	CodeInvalidQuestion     Code = "invalid_question"
+	CodeInvalidCursor       Code = "invalid_cursor"
 	CodeNotEligible         Code = "not_eligible"
 	CodeInvalidOption       Code = "invalid_option"
 	CodeTextNotInvited      Code = "text_not_invited"

@@ -48,6 +48,7 @@ type Question struct {
 	ElicitationID string   // unique per asker; a core question's is its own id
 	Carried       *Carried // set when the sender posted the question itself, and only then
 	Title         string   // context of a core question, card_title of a v2 one
+	Prompt        string   // what a set of items is about as a whole; "" for a question of one, and where nothing was said
 	Items         []Item   // at least one; the norm is exactly one
 	Scope         ResponderScope
 	Target        UserID // for Direct

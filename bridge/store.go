@@ -19,7 +19,8 @@ type Store interface {
 	Question(ctx context.Context, id QuestionID) (Question, error)
 	// QuestionByElicitation finds what an asker called by this id.
 	QuestionByElicitation(ctx context.Context, asker AgentID, elicitation string) (Question, error)
-	// ListQuestions gives newest first, and the cursor of the next page, "" on the last.
+	// ListQuestions gives newest first, and the cursor of the next page, "" on the last. A cursor that it did not give
+	// out is CodeInvalidCursor.
 	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
 	// PendingIn gives the pending questions of a conversation that were created at or before a time, oldest first.
 	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)

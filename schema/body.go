@@ -57,11 +57,7 @@ func (e *Elicitation) Listed() []Listed {
 		if incomplete && o.Meaning == Approve {
 			continue
 		}
-		label := shownLine(o.Label)
-		if isBlank(o.Label) {
-			label = shownLine(o.ID)
-		}
-		out = append(out, Listed{Number: i + 1, Label: label, Option: o})
+		out = append(out, Listed{Number: i + 1, Label: shownLine(o.Name()), Option: o})
 	}
 	return out
 }

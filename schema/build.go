@@ -30,7 +30,7 @@ type BuildOptions struct {
 // U+0000, no number that a Matrix event cannot carry, no deadline that is not a time, and fits into the room. Nothing
 // is ever cut to fit. The error is a [*Refusal]. A size is blamed on the longest text.
 func (e *Elicitation) Build(o BuildOptions) (map[string]any, error) {
-	content, err := e.contentTree()
+	content, err := e.Content()
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,9 @@ func (e *Elicitation) Build(o BuildOptions) (map[string]any, error) {
 	return content, refuse(checkSize(content, o))
 }
 
-// contentTree is a copy, one level deep, of what the elicitation says.
-func (e *Elicitation) contentTree() (map[string]any, error) {
+// Content is a copy, one level deep, of what the elicitation says: the tree it was decoded from, with the properties
+// that it does not name, or its fields when it was never decoded. Numbers are json.Number.
+func (e *Elicitation) Content() (map[string]any, error) {
 	if e.tree == nil {
 		raw, err := json.Marshal(e)
 		if err != nil {

@@ -48,6 +48,8 @@ type Elicitation struct {
 
 	// ResponderScope is our additive property "responder_scope": "direct" or "room". Any other value is ignored.
 	ResponderScope string `json:"responder_scope,omitempty"`
+	// Multiple is our additive property "multiple": any number of the options may be chosen.
+	Multiple bool `json:"multiple,omitempty"`
 
 	tree map[string]any
 }
@@ -64,6 +66,14 @@ type Option struct {
 
 	// Style is our additive property "style": how a button looks. Any value that is not text is ignored.
 	Style string `json:"style,omitempty"`
+}
+
+// Name is what the option is called: its label, or its id where the label shows nothing.
+func (o Option) Name() string {
+	if isBlank(o.Label) {
+		return o.ID
+	}
+	return o.Label
 }
 
 // Input is what choosing an option asks the person to type.
