@@ -28,6 +28,8 @@ type Config struct {
 	// AgentUsers are the Matrix accounts of agents; an asker's own accounts never answer its questions.
 	AgentUsers map[bridge.AgentID][]bridge.UserID
 	Admins     Admins
+	// Rooms are the codes that stand for rooms: a room id or an alias for each.
+	Rooms map[string]string
 	// Keycaps adds number reactions to questions of two to nine options.
 	Keycaps bool
 	// Redactions says whether the bot syncs for redactions, which some homeservers never push.
