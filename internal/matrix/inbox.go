@@ -32,13 +32,13 @@ type worker struct {
 
 	mu   sync.Mutex
 	busy map[bridge.ConversationID]bool
-	due  time.Time // when the next postponed event that we know of is due; zero for none
+	due  map[bridge.ConversationID]time.Time // when the postponed event of a room is due, as far as we know
 	done sync.WaitGroup
 }
 
 // run works until ctx ends, and returns when everything it began has ended.
 func (w *worker) run(ctx context.Context) {
-	w.busy = map[bridge.ConversationID]bool{}
+	w.busy, w.due = map[bridge.ConversationID]bool{}, map[bridge.ConversationID]time.Time{}
 	defer w.done.Wait()
 	for ctx.Err() == nil {
 		w.start(ctx)
@@ -54,16 +54,17 @@ func (w *worker) run(ctx context.Context) {
 
 // start begins the next event of every room that none is being handled of.
 func (w *worker) start(ctx context.Context) {
-	busy := w.look()
+	now := w.s.clock.Now()
+	busy := w.look(now)
 	free := w.s.cfg.RoomsAtOnce - len(busy)
 	if free <= 0 {
 		return
 	}
-	events, err := w.s.store.NextEvents(ctx, w.s.clock.Now(), free+len(busy))
+	events, err := w.s.store.NextEvents(ctx, now, free+len(busy))
 	if err != nil {
 		if ctx.Err() == nil {
 			zerolog.Ctx(ctx).Error().Err(err).Msg("Could not read the inbox")
-			w.again(w.s.clock.Now().Add(firstBackOff))
+			w.again("", now.Add(firstBackOff))
 		}
 		return
 	}
@@ -82,11 +83,11 @@ func (w *worker) start(ctx context.Context) {
 	}
 }
 
-// look gives the rooms that an event is being handled of, and begins to gather anew when the next one is due.
-func (w *worker) look() map[bridge.ConversationID]bool {
+// look gives the rooms that an event is being handled of, and forgets what is due by now.
+func (w *worker) look(now time.Time) map[bridge.ConversationID]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.due = time.Time{}
+	maps.DeleteFunc(w.due, func(_ bridge.ConversationID, due time.Time) bool { return !due.After(now) })
 	return maps.Clone(w.busy)
 }
 
@@ -100,21 +101,20 @@ func (w *worker) hold(room bridge.ConversationID, busy bool) {
 	}
 }
 
-func (w *worker) again(at time.Time) {
+func (w *worker) again(room bridge.ConversationID, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.due.IsZero() || at.Before(w.due) {
-		w.due = at
-	}
+	w.due[room] = at
 }
 
 func (w *worker) untilDue() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.due.IsZero() {
-		return idlePoll
+	wait := idlePoll
+	for _, due := range w.due {
+		wait = min(wait, due.Sub(w.s.clock.Now()))
 	}
-	return min(max(w.due.Sub(w.s.clock.Now()), time.Millisecond), idlePoll)
+	return max(wait, time.Millisecond)
 }
 
 // one handles one event. What fails is tried again later, and at last set aside: it never holds its room up for ever.
@@ -135,12 +135,12 @@ func (w *worker) one(ctx context.Context, ev bridge.InboxEvent) {
 	default:
 		until := now.Add(backOff(ev.Attempts, err))
 		log.Warn().Err(err).Time("until", until).Msg("An event has to wait")
-		w.again(until)
+		w.again(ev.Conversation, until)
 		err = w.s.store.PostponeEvent(ctx, ev.ID, until, err.Error())
 	}
 	if err != nil && ctx.Err() == nil {
 		log.Error().Err(err).Msg("Could not postpone an event")
-		w.again(now.Add(firstBackOff))
+		w.again(ev.Conversation, now.Add(firstBackOff))
 	}
 }
 

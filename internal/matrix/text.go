@@ -10,10 +10,10 @@ import (
 // spoken is the text of a message as its sender meant it: without the quote of the message it replies to, and without a
 // leading mention of us. The quote comes off first: with it in front, the mention does not lead. (Field cases A1, A8.)
 func spoken(content object, bot string, quoted bool) string {
-	body := content.string("body")
+	body, _ := content.text("body")
 	formatted := ""
 	if content.string("format") == "org.matrix.custom.html" {
-		formatted = content.string("formatted_body")
+		formatted, _ = content.text("formatted_body")
 	}
 	if quoted {
 		body = withoutQuote(body)
