@@ -14,7 +14,8 @@ type Channel interface {
 	Check(q Question) error
 
 	// Render posts the question, or the step its posting stands at, once however often it is called with the same key.
-	// ErrHeld says that it cannot be posted yet, with the reason, and asks to be called again.
+	// ErrHeld says that it cannot be posted yet, with the reason, and asks to be called again. A settled question is
+	// never posted: Render then only finds what an earlier try has sent, and gives an empty change if that is nothing.
 	Render(ctx context.Context, q Question, p Posting, key string) (Change, error)
 
 	// Parse says what the interaction means for the posting. It is pure, and called more than once. settled questions

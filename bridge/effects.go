@@ -90,7 +90,7 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
 	if err != nil {
-		return e.undelivered(ctx, q, err)
+		return err
 	}
 	return e.posted(ctx, q, p, change)
 }

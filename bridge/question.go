@@ -183,6 +183,12 @@ type Delivery struct {
 	Reason  string    // why not, as a stable word or a sentence for people
 }
 
+// Reasons that something is decided by; every other reason is for people.
+const (
+	ReasonRedacted     = "redacted"      // the question's message was removed: nobody can answer it in the room
+	ReasonRoomUpgraded = "room_upgraded" // the room was replaced, and the question is not yet in the new one
+)
+
 // DeliveryState is how far a question came.
 type DeliveryState string
 

@@ -56,12 +56,6 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		}
 		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: string(r.q.State)})
 	}
-	if r.p.Moving {
-		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: "moving", Reason: "The next question is still posting. Please try again in a moment."})
-	}
-	if refused, ok := reading.(Refused); ok {
-		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: refused.Code, Reason: refused.Reason})
-	}
 	rights, err := e.Gatekeeper.Rights(ctx, r.q, in.Sender, false)
 	if err != nil {
 		return false, fmt.Errorf("read the sender's rights: %w", err)
@@ -71,6 +65,9 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 	}
 	if err := r.q.Permits(in.Sender, rights); err != nil {
 		return true, e.tell(ctx, r, courtesyOf(Denied, err))
+	}
+	if c, ok := r.obstacle(reading); ok {
+		return true, e.tell(ctx, r, c)
 	}
 	switch reading := reading.(type) {
 	case Chosen:
@@ -83,6 +80,22 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		return false, fmt.Errorf("a reading of type %T", reading)
 	}
 }
+
+// obstacle is what keeps an attempt by somebody who may answer from being read as an answer.
+func (r *reception) obstacle(reading Reading) (Courtesy, bool) {
+	if refused, ok := reading.(Refused); ok {
+		return Courtesy{Kind: Rejected, Code: refused.Code, Reason: refused.Reason}, true
+	}
+	if r.p.Moving {
+		return Courtesy{Kind: Rejected, Code: codeMoving, Reason: "The next question is still posting. Please try again in a moment."}, true
+	}
+	if r.q.Delivery.Reason == ReasonRedacted {
+		return Courtesy{Kind: Rejected, Code: ReasonRedacted, Reason: "The question was removed from the room, so it cannot be answered here any more."}, true
+	}
+	return Courtesy{}, false
+}
+
+const codeMoving = "moving"
 
 func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Rights) (bool, error) {
 	now := e.Clock.Now()
@@ -116,7 +129,12 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 
 func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, At: e.Clock.Now()}
-	_, _, err := e.settle(ctx, s, func(ctx context.Context, _ Question, _ bool) error {
+	_, _, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+		if !won {
+			if err := e.addCourtesy(ctx, r, Courtesy{Kind: Stale, Code: string(q.State)}); err != nil {
+				return err
+			}
+		}
 		return e.Store.FinishInteraction(ctx, r.in.ID)
 	})
 	return err
@@ -183,7 +201,7 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 				return err
 			}
 		}
-		if c.Code == "moving" {
+		if c.Code == codeMoving {
 			if err := e.Store.HastenEffects(ctx, r.q.ID, e.Clock.Now()); err != nil {
 				return err
 			}

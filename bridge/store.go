@@ -7,10 +7,12 @@ import (
 )
 
 // Store keeps questions, postings and effects. Every method is atomic by itself; inside [Store.Atomically] they share
-// one write transaction, which travels in the ctx handed to f. Times are kept to the millisecond. Unknown ids give a
-// *Error with CodeNotFound.
+// one write transaction, which travels in the ctx handed to f. Times are kept to the millisecond, in UTC. Unknown ids
+// give a *Error with CodeNotFound.
 type Store interface {
-	// Atomically runs f in one write transaction: all of it is stored, or nothing.
+	// Atomically runs f in one write transaction: all of it is stored, or nothing, also when f panics. Inside another
+	// one it joins that. A question or posting that f reads stays as it was read until the end. f may run again when
+	// the database gave way to somebody else: it starts over, and whatever it changes outside the store it sets anew.
 	Atomically(ctx context.Context, f func(ctx context.Context) error) error
 
 	// CreateQuestion stores a pending question. An equal (asker, elicitation id) gives CodeElicitationConflict.
@@ -22,7 +24,7 @@ type Store interface {
 	// ListQuestions gives newest first, and the cursor of the next page, "" on the last. A cursor that it did not give
 	// out is CodeInvalidCursor.
 	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
-	// PendingIn gives the pending questions of a conversation that were created at or before a time, oldest first.
+	// PendingIn gives the pending questions of a conversation, oldest first.
 	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)
 	// SettledSince says whether a question of the conversation was settled after a time.
 	SettledSince(ctx context.Context, conv ConversationID, at time.Time) (bool, error)
@@ -37,53 +39,61 @@ type Store interface {
 	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
 	// SetDelivery records how far a question came.
 	SetDelivery(ctx context.Context, id QuestionID, d Delivery) error
-	// Forget deletes questions past their ForgetAfter with everything that hangs on them, at most limit.
+	// MoveQuestion makes a pending question one of another conversation, with an empty posting there and its delivery
+	// queued. Messages of the old posting stay linked. A settled one stays where it is.
+	MoveQuestion(ctx context.Context, id QuestionID, to ConversationID) error
+	// Forget deletes settled questions at or past their ForgetAfter with everything that hangs on them, at most limit.
 	Forget(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// Posting reads a question's posting; a question never posted has an empty one.
 	Posting(ctx context.Context, id QuestionID) (Posting, error)
-	// SavePosting replaces messages, progress and the Moving mark, and links the messages to the question for good.
+	// SavePosting replaces messages, progress and the Moving mark, and links the messages to the question for good. A
+	// Seq of 0 leaves the one that SeenMessage recorded.
 	SavePosting(ctx context.Context, p Posting) error
 	// Advance moves the question to revision+1 with the new progress, if it is pending at that revision. moving marks
-	// the posting as not yet showing its step.
+	// the posting as not yet showing its step; ChangedAt stays until the step is saved.
 	Advance(ctx context.Context, id QuestionID, revision int, progress json.RawMessage, moving bool) (bool, error)
-	// LinkMessage ties a message that we sent to its question for good, whatever becomes of the posting.
+	// LinkMessage ties a message that we sent to its question for good, whatever becomes of the posting. A message that
+	// is linked stays with its first question.
 	LinkMessage(ctx context.Context, conv ConversationID, m MessageID, id QuestionID) error
 	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
 	QuestionOf(ctx context.Context, conv ConversationID, m MessageID) (id QuestionID, ok bool, err error)
-	// SeenMessage records where the echo of a message we sent stands in the order of what we received.
+	// SeenMessage records where the echo of a linked message stands in the order of what we received; the first counts.
 	SeenMessage(ctx context.Context, conv ConversationID, m MessageID, seq int64) error
 
 	// KeepReply remembers which question an unmatched reply was about, for a later correction of it.
 	KeepReply(ctx context.Context, r Reply) error
 	// Reply finds a kept reply; ok is false when there is none.
 	Reply(ctx context.Context, id InteractionID) (r Reply, ok bool, err error)
-	// DropReply forgets a kept reply.
+	// DropReply forgets a kept reply, if there is one.
 	DropReply(ctx context.Context, id InteractionID) error
 	// FirstTime records a key and says whether it was new: courtesies are told once.
 	FirstTime(ctx context.Context, id QuestionID, key string) (bool, error)
 
-	// FinishInteraction marks an interaction as handled and erases its content.
+	// FinishInteraction marks an interaction as handled and erases its content. One that did not come by the inbox, or
+	// is finished already, is no error.
 	FinishInteraction(ctx context.Context, id InteractionID) error
 
 	Outbox
 }
 
-// Outbox keeps what is owed after commit. Effects of one question are claimed in the order they were added.
+// Outbox keeps what is owed after commit. Effects of one question and lane are claimed in the order they were added;
+// lanes do not wait for each other.
 type Outbox interface {
 	AddEffects(ctx context.Context, effects ...Effect) error
-	// ClaimEffects leases at most limit due effects, oldest first: no other claim gives them out before the lease ends.
-	// An effect whose question has an earlier unfinished one is not due. Each claim counts as an attempt.
+	// ClaimEffects leases at most limit due effects, those that are due longest: no other claim gives them out before the
+	// lease ends. An effect whose question and lane have an earlier unfinished one is not due. Each claim counts as an
+	// attempt.
 	ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]Effect, error)
 	// FinishEffect removes a done effect.
 	FinishEffect(ctx context.Context, id int64) error
 	// PostponeEffect makes a claimed effect due again at a later time.
 	PostponeEffect(ctx context.Context, id int64, due time.Time, why string) error
-	// HastenEffects makes the effects of a question due now, whatever they wait for, except a claimed one.
+	// HastenEffects makes the effects of a question in the lane "" due now, whatever they wait for, except a claimed one.
 	HastenEffects(ctx context.Context, id QuestionID, now time.Time) error
 	// FailEffect keeps an effect as given up, visible to the operator and out of its question's way.
 	FailEffect(ctx context.Context, id int64, why string) error
-	// NextEffect is when the next effect becomes due; ok is false when there is none.
+	// NextEffect is when the next effect can be claimed; ok is false when there is none.
 	NextEffect(ctx context.Context) (at time.Time, ok bool, err error)
 }
 
@@ -121,11 +131,12 @@ type Reply struct {
 type Effect struct {
 	ID       int64 // given by the store
 	Kind     EffectKind
-	Question QuestionID
+	Question QuestionID      // "" for none: then it waits for no other
+	Lane     string          // what must run in order within a question; "" for what is done in its conversation
 	Key      string          // stable: the same effect has the same key however often it is tried
 	Payload  json.RawMessage // what the kind needs beside the question
-	Due      time.Time
-	Attempts int // including the one that a claim begins
+	Due      time.Time       // of a claimed one, the end of its lease
+	Attempts int             // including the one that a claim begins
 }
 
 // EffectKind is what an effect does; each kind has one handler.

@@ -142,6 +142,13 @@ var elicitationSchema = compiled(fileElicitation, "")
 func (*Elicitation) definition() definition { return definition{EventType, elicitationSchema} }
 func (*Draft) definition() definition       { return definition{EventType, draftSchema} }
 
+// Property gives a property of the decoded event by its name, also one that question.v2 does not name, such as
+// formatted_body: a string, json.Number, bool, nil, []any or map[string]any, not to be changed.
+func (e *Elicitation) Property(name string) (any, bool) {
+	v, ok := e.tree[name]
+	return v, ok
+}
+
 func (e *Elicitation) keepTree(tree map[string]any) { e.tree = tree }
 
 // IsApprovalRequest says whether this is a SuperToolkit approval request, which belongs to no card.

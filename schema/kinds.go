@@ -27,6 +27,7 @@ func KindNamed(name string) (Kind, bool) {
 
 var kinds = []Kind{
 	kindOf[Elicitation](),
+	{EventType + "/built", build},
 	{kindAsk, func(raw []byte) (any, error) { return DecodeAsk(raw) }},
 	kindOf[Question](),
 	kindOf[Questions](),
@@ -36,6 +37,19 @@ var kinds = []Kind{
 	kindOf[Query](),
 	kindOf[Response](),
 	kindOf[Receipt](),
+}
+
+// build reads a question.v2 event as one that we are asked to send, which keeps more rules.
+func build(raw []byte) (any, error) {
+	e, err := Decode[Elicitation](raw)
+	if err != nil {
+		return nil, err
+	}
+	content, err := e.Build(BuildOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
 }
 
 func kindOf[T any, P interface {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"superpipeline.dev/question-bridge/schema"
@@ -15,20 +14,11 @@ func bodyDifference(e *schema.Elicitation) string {
 // absent is the answer of formattedDifference for an event that has no formatted_body.
 const absent = "absent"
 
-// formattedDifference says where the event's formatted_body first differs from the one that belongs to it. The content
-// is that of the event, and has been decoded before.
-func formattedDifference(e *schema.Elicitation, content []byte) string {
-	var properties map[string]json.RawMessage
-	if err := json.Unmarshal(content, &properties); err != nil {
-		return "formatted_body cannot be read"
-	}
-	raw, ok := properties["formatted_body"]
+// formattedDifference says where the event's formatted_body first differs from the one that belongs to it.
+func formattedDifference(e *schema.Elicitation) string {
+	formatted, ok := e.Property("formatted_body")
 	if !ok {
 		return absent
-	}
-	var formatted any
-	if err := json.Unmarshal(raw, &formatted); err != nil {
-		return "formatted_body cannot be read"
 	}
 	text, ok := formatted.(string)
 	if !ok {

@@ -17,7 +17,7 @@ func judge(c testCase, bodies bool) string {
 			return fmt.Sprintf("accepted, should be refused by %s", c.refusedBy)
 		}
 		if event, ok := doc.(*schema.Elicitation); ok && bodies {
-			return judgeBodies(event, c.content)
+			return judgeBodies(event)
 		}
 		return ""
 	}
@@ -35,11 +35,11 @@ func judge(c testCase, bodies bool) string {
 	return ""
 }
 
-func judgeBodies(event *schema.Elicitation, content []byte) string {
+func judgeBodies(event *schema.Elicitation) string {
 	if d := bodyDifference(event); d != "" {
 		return d
 	}
-	if d := formattedDifference(event, content); d != absent {
+	if d := formattedDifference(event); d != absent {
 		return d
 	}
 	return ""

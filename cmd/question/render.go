@@ -57,7 +57,7 @@ func checkBody(cmd *cobra.Command, raw []byte, html bool) error {
 	}
 	difference := bodyDifference(event)
 	if html {
-		if difference = formattedDifference(event, raw); difference == absent {
+		if difference = formattedDifference(event); difference == absent {
 			difference = "the event has no formatted_body"
 		}
 	}

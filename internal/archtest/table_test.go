@@ -15,6 +15,8 @@ const (
 	jcs       = "github.com/gowebpki/jcs"
 	mauUtil   = "go.mau.fi/util"
 	mautrix   = "maunium.net/go/mautrix"
+	pq        = "github.com/lib/pq"
+	sqlite    = "github.com/mattn/go-sqlite3"
 	text      = "golang.org/x/text"
 	xRate     = "golang.org/x/time/rate"
 	yaml      = "gopkg.in/yaml.v3"
@@ -46,9 +48,11 @@ var imports = []row{
 	},
 	{
 		packages: []string{"internal/sqlstore"},
-		own:      []string{"bridge", "internal/queue", "internal/gate"}, // the store interfaces of the last two
-		outside:  []string{dbutil, zerolog},
+		// the store interfaces of queue and gate
+		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/sqlstore/upgrades"},
+		outside: []string{dbutil, sqlite, pq, zerolog},
 	},
+	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
 	{
 		packages: []string{"internal/matrix"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress"},
@@ -68,8 +72,7 @@ var imports = []row{
 	{
 		packages: []string{"internal/app"},
 		own:      []string{"..."}, never: []string{"internal/testserver"},
-		// the database drivers, and errgroup
-		outside: []string{"modernc.org/sqlite", "github.com/lib/pq", "golang.org/x/sync/errgroup"},
+		outside: []string{"golang.org/x/sync/errgroup"},
 	},
 	{
 		packages: []string{"cmd/question"},

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
@@ -166,9 +165,6 @@ func (s *Service) incoming(raw json.RawMessage) (in bridge.Incoming, ok bool) {
 		}
 		if len(e.Room) > maxID {
 			in.Conversation = ""
-		}
-		if !utf8.Valid(raw) {
-			in.Raw = nil
 		}
 		return in, true
 	}

@@ -1,0 +1,166 @@
+package bridge
+
+import (
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Adopt stores a question that a carrier posted itself, already posted, and marks the carrier's event as handled. An
+// equal question under the same elicitation id is the same one; another gives CodeElicitationConflict, and nothing is
+// stored then.
+func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) error {
+	if _, ok, err := e.earlier(ctx, q); err != nil {
+		return err
+	} else if ok {
+		return e.Store.FinishInteraction(ctx, event)
+	}
+	posted := Message{ID: q.Carried.Message, PostedAt: q.CreatedAt}
+	q.State, q.Delivery = Pending, Delivery{State: Posted, Message: posted.ID}
+	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.Store.CreateQuestion(ctx, q); err != nil {
+			return err
+		}
+		p := Posting{Question: q.ID, Conversation: q.Conversation, Messages: []Message{posted}}
+		if err := e.Store.SavePosting(ctx, p); err != nil {
+			return err
+		}
+		return e.Store.FinishInteraction(ctx, event)
+	})
+	if err != nil {
+		return err
+	}
+	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("asker", string(q.Asker)).Msg("Question adopted")
+	e.Deadline(q.ExpiresAt)
+	return nil
+}
+
+// CarrierEdited cancels the pending question that a carrier posted as this message, because what people would answer is
+// no longer what stands there. Any other message is left alone. It may be called again.
+func (e *Engine) CarrierEdited(ctx context.Context, conv ConversationID, m MessageID, by UserID) error {
+	q, ok, err := e.owner(ctx, conv, m)
+	if err != nil || !ok || q.Carried == nil || q.Carried.By != by || q.Carried.Message != m || q.State.Terminal() {
+		return err
+	}
+	s := Settlement{Question: q.ID, State: Cancelled, Revision: -1, CancelledBy: ByAsker, Reason: "edited", At: e.Clock.Now()}
+	_, _, err = e.settle(ctx, s, nil)
+	return err
+}
+
+// Echo is a message that we sent as it came back to us.
+type Echo struct {
+	Question     QuestionID
+	Conversation ConversationID
+	Message      MessageID
+	Seq          int64 // where it stands in the order of what we received
+	SentAt       time.Time
+}
+
+// Echoed ties a message of ours to its question and notes where it stands. It joins a store transaction of its caller.
+func (e *Engine) Echoed(ctx context.Context, echo Echo) error {
+	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.Store.LinkMessage(ctx, echo.Conversation, echo.Message, echo.Question); err != nil {
+			return err
+		}
+		return e.Store.SeenMessage(ctx, echo.Conversation, echo.Message, echo.Seq)
+	})
+}
+
+// QuestionRedacted records that a message of the conversation was redacted. A pending question whose current message it
+// was can no longer be answered there; its asker sees so, and the deadline still holds. ok says whether the message was
+// such a question. It may be called again.
+func (e *Engine) QuestionRedacted(ctx context.Context, conv ConversationID, m MessageID) (ok bool, err error) {
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		ok = false
+		q, found, err := e.owner(ctx, conv, m)
+		if err != nil || !found || q.State.Terminal() {
+			return err
+		}
+		p, err := e.Store.Posting(ctx, q.ID)
+		if err != nil {
+			return err
+		}
+		if current, posted := p.Current(); !posted || current.ID != m {
+			return nil
+		}
+		ok = true
+		zerolog.Ctx(ctx).Warn().Str("question_id", string(q.ID)).Msg("A pending question was redacted")
+		return e.Store.SetDelivery(ctx, q.ID, Delivery{State: Failed, Message: m, Reason: ReasonRedacted})
+	})
+	return ok, err
+}
+
+func (e *Engine) owner(ctx context.Context, conv ConversationID, m MessageID) (Question, bool, error) {
+	id, ok, err := e.Store.QuestionOf(ctx, conv, m)
+	if err != nil || !ok {
+		return Question{}, false, err
+	}
+	q, err := e.Store.Question(ctx, id)
+	return q, err == nil, err
+}
+
+// manyPending is more questions than anybody has open in one conversation; the rest are moved on the next call.
+const manyPending = 1000
+
+// Unanswerable records why the pending questions of a conversation cannot be answered there any more.
+func (e *Engine) Unanswerable(ctx context.Context, conv ConversationID, reason string) error {
+	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		pending, err := e.Store.PendingIn(ctx, conv, manyPending)
+		if err != nil {
+			return err
+		}
+		for _, q := range pending {
+			if err := e.Store.SetDelivery(ctx, q.ID, Delivery{State: Unanswerable, Message: q.Delivery.Message, Reason: reason}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Moved posts the pending questions of a conversation once more, in the one that replaces it. Carried ones are not
+// ours to post and stay behind. Both postings stay linked.
+func (e *Engine) Moved(ctx context.Context, from, to ConversationID) error {
+	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
+		pending, err := e.Store.PendingIn(ctx, from, manyPending)
+		if err != nil {
+			return err
+		}
+		for _, q := range pending {
+			if q.Carried != nil {
+				continue
+			}
+			if err := e.Store.MoveQuestion(ctx, q.ID, to); err != nil {
+				return err
+			}
+			f := Effect{Kind: EffectRender, Question: q.ID, Key: string(q.ID) + "/upgrade/" + string(to), Due: e.Clock.Now()}
+			if err := e.Store.AddEffects(ctx, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		e.Owed()
+	}
+	return err
+}
+
+// Changed tells the engine that who is in a conversation changed: questions that were held there are tried again.
+func (e *Engine) Changed(ctx context.Context, conv ConversationID) error {
+	pending, err := e.Store.PendingIn(ctx, conv, manyPending)
+	if err != nil {
+		return err
+	}
+	for _, q := range pending {
+		if q.Delivery.State != Queued {
+			continue
+		}
+		if err := e.Store.HastenEffects(ctx, q.ID, e.Clock.Now()); err != nil {
+			return err
+		}
+	}
+	e.Owed()
+	return nil
+}

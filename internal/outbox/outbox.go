@@ -1,0 +1,187 @@
+// Package outbox does what is owed after commit: it claims effects, runs each by its kind's handler, backs off and in the
+// end gives up, visibly.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// Handler does one effect. A nil error means done. *bridge.ErrHeld and *bridge.ErrRetry say when to come back and do not
+// count as failures; any other error is backed off from.
+type Handler interface {
+	Run(ctx context.Context, f bridge.Effect) error
+}
+
+// HandlerFunc is a function as a [Handler].
+type HandlerFunc func(ctx context.Context, f bridge.Effect) error
+
+// Run implements [Handler].
+func (h HandlerFunc) Run(ctx context.Context, f bridge.Effect) error { return h(ctx, f) }
+
+// Kind is how one kind of effect is done.
+type Kind struct {
+	Handler Handler
+	// Attempts is how often it is tried before it is given up; 0 is until it succeeds.
+	Attempts int
+	// Backoff is the wait after the first failure, which doubles with each further one up to MaxBackoff.
+	Backoff    time.Duration
+	MaxBackoff time.Duration
+}
+
+// Worker runs effects until its context ends. Several may share one store.
+type Worker struct {
+	Store bridge.Outbox
+	Clock bridge.Clock
+	Kinds map[bridge.EffectKind]Kind
+	// Parallel is how many effects run at once; effects of one question never do.
+	Parallel int
+	// Lease is how long a claimed effect belongs to us: longer than any handler takes.
+	Lease time.Duration
+
+	once sync.Once
+	wake chan struct{}
+}
+
+const (
+	idle = 30 * time.Second // the longest sleep: a safety net, not the way work is found
+	soon = time.Second      // after a store error
+)
+
+func (w *Worker) init() { w.once.Do(func() { w.wake = make(chan struct{}, 1) }) }
+
+// Wake makes the worker look for effects now. It never blocks.
+func (w *Worker) Wake() {
+	w.init()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends, and returns after the effects in hand are done.
+func (w *Worker) Run(ctx context.Context) error {
+	w.init()
+	slots := make(chan struct{}, max(w.Parallel, 1))
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		free := cap(slots) - len(slots)
+		var claimed []bridge.Effect
+		if free > 0 {
+			var err error
+			if claimed, err = w.Store.ClaimEffects(ctx, w.Clock.Now(), w.Lease, free); err != nil && ctx.Err() == nil {
+				zerolog.Ctx(ctx).Err(err).Msg("Effects could not be claimed")
+			}
+		}
+		for _, f := range claimed {
+			slots <- struct{}{}
+			running.Go(func() {
+				w.do(ctx, f)
+				<-slots
+				w.Wake()
+			})
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if len(claimed) > 0 && len(claimed) == free {
+			continue // there may be more, as soon as a slot is free
+		}
+		w.sleep(ctx)
+	}
+}
+
+func (w *Worker) sleep(ctx context.Context) {
+	wait := idle
+	switch next, ok, err := w.Store.NextEffect(ctx); {
+	case err != nil:
+		wait = soon
+	case ok:
+		wait = min(wait, max(next.Sub(w.Clock.Now()), time.Millisecond))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-w.wake:
+	}
+}
+
+func (w *Worker) do(ctx context.Context, f bridge.Effect) {
+	log := zerolog.Ctx(ctx).With().Str("question_id", string(f.Question)).Str("effect", string(f.Kind)).Int("attempt", f.Attempts).Logger()
+	ctx = log.WithContext(ctx)
+	kind, ok := w.Kinds[f.Kind]
+	if !ok {
+		w.keep(ctx, f, w.Store.FailEffect(ctx, f.ID, "no handler for this kind"))
+		return
+	}
+	err := run(ctx, kind.Handler, f)
+	if ctx.Err() != nil && err != nil {
+		return // stopping: the lease ends, and the effect is claimed again
+	}
+	w.keep(ctx, f, w.record(ctx, kind, f, err))
+}
+
+// record stores how an effect went.
+func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err error) error {
+	var held *bridge.ErrHeld
+	var retry *bridge.ErrRetry
+	switch {
+	case err == nil:
+		return w.Store.FinishEffect(ctx, f.ID)
+	case kind.Attempts == 1:
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("An effect that is tried once failed")
+		return w.Store.FinishEffect(ctx, f.ID)
+	case errors.As(err, &held):
+		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
+		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
+	case errors.As(err, &retry):
+		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
+		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
+	case kind.Attempts > 0 && f.Attempts >= kind.Attempts:
+		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
+		return w.Store.FailEffect(ctx, f.ID, err.Error())
+	}
+	wait := Backoff(kind, f.Attempts)
+	zerolog.Ctx(ctx).Warn().Err(err).Dur("after", wait).Msg("An effect failed and will be tried again")
+	return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(wait), err.Error())
+}
+
+// keep logs that a result could not be stored: the lease will end and the effect will run again, which every handler
+// must bear.
+func (w *Worker) keep(ctx context.Context, f bridge.Effect, err error) {
+	if err != nil {
+		zerolog.Ctx(ctx).Err(err).Int64("effect_id", f.ID).Msg("The result of an effect could not be stored")
+	}
+}
+
+// run turns a panic of a handler into an error: one bad effect must not stop the others.
+func run(ctx context.Context, h Handler, f bridge.Effect) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the handler panicked: %v", p)
+		}
+	}()
+	return h.Run(ctx, f)
+}
+
+// Backoff is the wait after the given number of attempts: doubled each time, at most the kind's maximum, and spread by a
+// quarter either way so that retries do not come in lockstep.
+func Backoff(k Kind, attempts int) time.Duration {
+	wait := k.Backoff
+	for i := 1; i < attempts && wait < k.MaxBackoff; i++ {
+		wait *= 2
+	}
+	wait = min(wait, k.MaxBackoff)
+	return wait*3/4 + rand.N(wait/2+1)
+}

@@ -1,0 +1,22 @@
+package sqlstore
+
+// dialect holds every difference between the statements for the two databases. SQLite has one writer at a time, which
+// takes its lock when a transaction begins, so it needs none of these.
+type dialect struct {
+	// holdRow keeps the rows that were read as they are until the transaction ends.
+	holdRow string
+	// takeRow does the same, and passes over rows that somebody else holds.
+	takeRow string
+	// inOrder makes transactions that store events wait for each other: numbers are given before the commit, and an
+	// event must not become visible after one with a later number.
+	inOrder string
+}
+
+var (
+	sqliteDialect   = dialect{}
+	postgresDialect = dialect{
+		holdRow: " FOR NO KEY UPDATE",
+		takeRow: " FOR UPDATE SKIP LOCKED",
+		inOrder: "SELECT pg_advisory_xact_lock(7165733)",
+	}
+)

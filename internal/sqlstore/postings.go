@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.mau.fi/util/dbutil"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// message is one of a posting's messages as its column holds it. Where its echo stands is kept with its link, since the
+// echo may come before the posting is saved.
+type message struct {
+	ID       bridge.MessageID
+	PostedAt int64
+	Item     int
+}
+
+// Posting implements [bridge.Store].
+func (s *Store) Posting(ctx context.Context, id bridge.QuestionID) (bridge.Posting, error) {
+	if _, ok := s.transaction(ctx); ok {
+		// First the lock, then the read: on PostgreSQL a query that waited would see the posting from before the wait.
+		if err := s.hold(ctx, id); err != nil {
+			return bridge.Posting{}, err
+		}
+	}
+	p, ok, err := first(ctx, s, scanPosting, selectPosting, id)
+	if err != nil || !ok {
+		return bridge.Posting{}, found(ok, err, "question")
+	}
+	type echo struct {
+		message bridge.MessageID
+		seq     int64
+	}
+	echoes, err := list(ctx, s, func(row dbutil.Scannable) (e echo, err error) {
+		err = row.Scan(text(&e.message), &e.seq)
+		return e, err
+	}, selectEchoes, id, p.Conversation)
+	if err != nil {
+		return bridge.Posting{}, fmt.Errorf("posting of %s: %w", id, err)
+	}
+	for _, e := range echoes {
+		for i := range p.Messages {
+			if p.Messages[i].ID == e.message {
+				p.Messages[i].Seq = e.seq
+			}
+		}
+	}
+	return p, nil
+}
+
+const selectPosting = `
+	SELECT q.id, COALESCE(p.conversation, q.conversation), q.revision, p.moving, p.changed_at, p.messages, p.progress
+	FROM questions q LEFT JOIN postings p ON p.question = q.id WHERE q.id = $1`
+
+const selectEchoes = `SELECT message, seq FROM message_links WHERE question = $1 AND conversation = $2 AND seq IS NOT NULL`
+
+func scanPosting(row dbutil.Scannable) (p bridge.Posting, err error) {
+	var moving *bool
+	var changed *time.Time
+	var messages []message
+	err = row.Scan(text(&p.Question), text(&p.Conversation), &p.Revision, &moving, maybeMoment(&changed), decoded(&messages), raw(&p.Progress))
+	if moving != nil {
+		p.Moving = *moving
+	}
+	if changed != nil {
+		p.ChangedAt = *changed
+	}
+	for _, m := range messages {
+		p.Messages = append(p.Messages, bridge.Message{ID: m.ID, PostedAt: time.UnixMilli(m.PostedAt).UTC(), Item: m.Item})
+	}
+	return p, err
+}
+
+// SavePosting implements [bridge.Store].
+func (s *Store) SavePosting(ctx context.Context, p bridge.Posting) error {
+	messages := make([]message, 0, len(p.Messages))
+	for _, m := range p.Messages {
+		messages = append(messages, message{ID: m.ID, PostedAt: m.PostedAt.UnixMilli(), Item: m.Item})
+	}
+	encoded, err := encode(messages)
+	if err != nil {
+		return fmt.Errorf("save posting of %s: %w", p.Question, err)
+	}
+	return s.Atomically(ctx, func(ctx context.Context) error {
+		if err := s.hold(ctx, p.Question); err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, savePosting, p.Question, p.Conversation, p.Moving, p.ChangedAt, encoded, p.Progress); err != nil {
+			return fmt.Errorf("save posting of %s: %w", p.Question, err)
+		}
+		for _, m := range p.Messages {
+			var seq *int64
+			if m.Seq != 0 {
+				seq = &m.Seq
+			}
+			if _, err := s.exec(ctx, linkMessage, p.Conversation, m.ID, p.Question, seq); err != nil {
+				return fmt.Errorf("link a message to %s: %w", p.Question, err)
+			}
+		}
+		return nil
+	})
+}
+
+const savePosting = `
+	INSERT INTO postings (question, conversation, moving, changed_at, messages, progress) VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (question) DO UPDATE SET conversation = excluded.conversation, moving = excluded.moving,
+		changed_at = excluded.changed_at, messages = excluded.messages, progress = excluded.progress`
+
+// A link is for good: it keeps its first question and the first place of its echo.
+const linkMessage = `
+	INSERT INTO message_links (conversation, message, question, seq) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (conversation, message) DO UPDATE SET seq = COALESCE(message_links.seq, excluded.seq)`
+
+// Advance implements [bridge.Store].
+func (s *Store) Advance(ctx context.Context, id bridge.QuestionID, revision int, progress json.RawMessage, moving bool) (bool, error) {
+	advanced := false
+	err := s.Atomically(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, `UPDATE questions SET revision = revision + 1 WHERE id = $1 AND state = 'pending' AND revision = $2`, id, revision)
+		if err != nil {
+			return fmt.Errorf("advance %s: %w", id, err)
+		}
+		if advanced = n == 1; !advanced {
+			return s.hold(ctx, id)
+		}
+		if _, err := s.exec(ctx, advancePosting, id, moving, progress); err != nil {
+			return fmt.Errorf("advance %s: %w", id, err)
+		}
+		return nil
+	})
+	return advanced && err == nil, err
+}
+
+// When the posting changed is said by whoever shows the new step.
+const advancePosting = `
+	INSERT INTO postings (question, conversation, moving, changed_at, messages, progress)
+	SELECT id, conversation, $2, created_at, '[]', $3 FROM questions WHERE id = $1
+	ON CONFLICT (question) DO UPDATE SET moving = excluded.moving, progress = excluded.progress`
+
+// LinkMessage implements [bridge.Store].
+func (s *Store) LinkMessage(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID, id bridge.QuestionID) error {
+	return s.Atomically(ctx, func(ctx context.Context) error {
+		if err := s.hold(ctx, id); err != nil {
+			return err
+		}
+		_, err := s.exec(ctx, linkMessage, conv, m, id, nil)
+		return err
+	})
+}
+
+// QuestionOf implements [bridge.Store].
+func (s *Store) QuestionOf(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID) (id bridge.QuestionID, ok bool, err error) {
+	return first(ctx, s, func(row dbutil.Scannable) (id bridge.QuestionID, err error) {
+		err = row.Scan(text(&id))
+		return id, err
+	}, questionOf, conv, m)
+}
+
+const questionOf = `SELECT question FROM message_links WHERE conversation = $1 AND message = $2`
+
+// SeenMessage implements [bridge.Store].
+func (s *Store) SeenMessage(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID, seq int64) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, `UPDATE message_links SET seq = COALESCE(seq, $3) WHERE conversation = $1 AND message = $2`, conv, m, seq)
+		return found(n == 1, err, "message")
+	})
+}

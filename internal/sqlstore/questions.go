@@ -1,0 +1,207 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// CreateQuestion implements [bridge.Store]. A delivery without a state is queued.
+func (s *Store) CreateQuestion(ctx context.Context, q bridge.Question) error {
+	if q.State != bridge.Pending {
+		return fmt.Errorf("create question %s: it is %q, not pending", q.ID, q.State)
+	}
+	if q.Delivery.State == "" {
+		q.Delivery.State = bridge.Queued
+	}
+	asked, err := encode(define(q))
+	if err != nil {
+		return fmt.Errorf("create question %s: %w", q.ID, err)
+	}
+	return s.write(ctx, func(ctx context.Context) error {
+		// A clash is no error of the database, which on PostgreSQL would end the caller's transaction.
+		n, err := s.exec(ctx, insertQuestion, q.ID, q.Asker, q.ElicitationID, q.Conversation, q.CorrelationID, q.Revision,
+			q.CreatedAt, q.ExpiresAt, q.ForgetAfter, q.Delivery.State, q.Delivery.Message, q.Delivery.Reason, asked, q.Data, q.Content)
+		if err != nil {
+			return fmt.Errorf("create question %s: %w", q.ID, err)
+		}
+		if n == 1 {
+			return nil
+		}
+		_, err = s.QuestionByElicitation(ctx, q.Asker, q.ElicitationID)
+		switch {
+		case err == nil:
+			return &bridge.Error{Code: bridge.CodeElicitationConflict, Reason: "this asker has used this elicitation id already"}
+		case bridge.CodeOf(err) == bridge.CodeNotFound:
+			return fmt.Errorf("create question %s: its id is taken", q.ID)
+		default:
+			return err
+		}
+	})
+}
+
+const insertQuestion = `
+	INSERT INTO questions (id, asker, elicitation_id, conversation, correlation_id, state, revision, reason, created_at, expires_at,
+		forget_after, delivery_state, delivery_message, delivery_reason, definition, data, content)
+	VALUES ($1, $2, $3, $4, $5, 'pending', $6, '', $7, $8, $9, $10, $11, $12, $13, $14, $15)
+	ON CONFLICT DO NOTHING`
+
+// Question implements [bridge.Store].
+func (s *Store) Question(ctx context.Context, id bridge.QuestionID) (bridge.Question, error) {
+	q, ok, err := first(ctx, s, scanQuestion, selectQuestion+s.holdRow(ctx), id)
+	return q, found(ok, err, "question")
+}
+
+const selectQuestion = `SELECT ` + questionColumns + ` FROM questions WHERE id = $1`
+
+// QuestionByElicitation implements [bridge.Store].
+func (s *Store) QuestionByElicitation(ctx context.Context, asker bridge.AgentID, elicitation string) (bridge.Question, error) {
+	q, ok, err := first(ctx, s, scanQuestion, selectByElicitation+s.holdRow(ctx), asker, elicitation)
+	return q, found(ok, err, "question")
+}
+
+const selectByElicitation = `SELECT ` + questionColumns + ` FROM questions WHERE asker = $1 AND elicitation_id = $2`
+
+// holdRow ends a query whose rows must stay as they are until the transaction ends, if there is one.
+func (s *Store) holdRow(ctx context.Context) string {
+	if _, ok := s.transaction(ctx); ok {
+		return s.dialect.holdRow
+	}
+	return ""
+}
+
+// hold makes sure that questions exist and stay as they are until the transaction ends. It takes them in one order,
+// whoever asks, so that two transactions do not wait for each other.
+func (s *Store) hold(ctx context.Context, ids ...bridge.QuestionID) error {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for some := range slices.Chunk(ids, 500) {
+		args := make([]any, len(some))
+		for i, id := range some {
+			args[i] = id
+		}
+		held, err := list(ctx, s, column[string], `SELECT id FROM questions WHERE id IN (`+numbered(len(some))+`) ORDER BY id`+s.holdRow(ctx), args...)
+		if err != nil || len(held) < len(some) {
+			return found(false, err, "question")
+		}
+	}
+	return nil
+}
+
+// ListQuestions implements [bridge.Store]. A limit outside 1–200 is taken as the nearest one inside.
+func (s *Store) ListQuestions(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error) {
+	query, args, err := listing(l)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := min(max(l.Limit, 1), 200)
+	all, err := list(ctx, s, scanQuestion, query, append(args, limit+1)...)
+	if err != nil {
+		return nil, "", fmt.Errorf("list questions of %s: %w", l.Asker, err)
+	}
+	if len(all) <= limit {
+		return all, "", nil
+	}
+	all = all[:limit]
+	return all, cursorAfter(all[limit-1]), nil
+}
+
+// listing writes the query for a page; its last placeholder is the limit.
+func listing(l bridge.Listing) (query string, args []any, err error) {
+	var b strings.Builder
+	b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE asker = $1`)
+	args = []any{l.Asker}
+	add := func(condition string, values ...any) {
+		for _, value := range values {
+			args = append(args, value)
+			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
+		}
+		b.WriteString(" AND " + condition)
+	}
+	if l.State != "" {
+		add("state = ?", l.State)
+	}
+	if l.CorrelationID != nil {
+		add("correlation_id = ?", l.CorrelationID)
+	}
+	if l.Cursor != "" {
+		at, id, err := readCursor(l.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		add("(created_at, id) < (?, ?)", at, id)
+	}
+	b.WriteString(" ORDER BY created_at DESC, id DESC LIMIT $" + strconv.Itoa(len(args)+1))
+	return b.String(), args, nil
+}
+
+// A cursor names the last question of a page by its place in the order, so that later questions change no later page.
+func cursorAfter(q bridge.Question) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", q.CreatedAt.UnixMilli(), q.ID))
+}
+
+func readCursor(cursor string) (at int64, id string, err error) {
+	plain, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		before, after, _ := strings.Cut(string(plain), " ")
+		id = after
+		at, err = strconv.ParseInt(before, 10, 64)
+	}
+	if err != nil || id == "" {
+		return 0, "", &bridge.Error{Code: bridge.CodeInvalidCursor, Reason: "this is not a cursor of a list of questions"}
+	}
+	return at, id, nil
+}
+
+// PendingIn implements [bridge.Store].
+func (s *Store) PendingIn(ctx context.Context, conv bridge.ConversationID, limit int) ([]bridge.Question, error) {
+	all, err := list(ctx, s, scanQuestion, selectPending+s.holdRow(ctx), conv, limit)
+	if err != nil {
+		return nil, fmt.Errorf("pending questions of %s: %w", conv, err)
+	}
+	return all, nil
+}
+
+const selectPending = `SELECT ` + questionColumns + ` FROM questions WHERE conversation = $1 AND state = 'pending' ORDER BY created_at, id LIMIT $2`
+
+// SettledSince implements [bridge.Store].
+func (s *Store) SettledSince(ctx context.Context, conv bridge.ConversationID, at time.Time) (bool, error) {
+	_, ok, err := first(ctx, s, column[int], selectSettled, conv, at)
+	return ok, err
+}
+
+const selectSettled = `SELECT 1 FROM questions WHERE conversation = $1 AND settled_at > $2 LIMIT 1`
+
+// SetDelivery implements [bridge.Store].
+func (s *Store) SetDelivery(ctx context.Context, id bridge.QuestionID, d bridge.Delivery) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, `UPDATE questions SET delivery_state = $2, delivery_message = $3, delivery_reason = $4 WHERE id = $1`,
+			id, d.State, d.Message, d.Reason)
+		return found(n == 1, err, "question")
+	})
+}
+
+// MoveQuestion implements [bridge.Store].
+func (s *Store) MoveQuestion(ctx context.Context, id bridge.QuestionID, to bridge.ConversationID) error {
+	return s.Atomically(ctx, func(ctx context.Context) error {
+		if err := s.hold(ctx, id); err != nil {
+			return err
+		}
+		n, err := s.exec(ctx, moveQuestion, id, to)
+		if err != nil || n == 0 {
+			return err
+		}
+		_, err = s.exec(ctx, `DELETE FROM postings WHERE question = $1`, id)
+		return err
+	})
+}
+
+const moveQuestion = `
+	UPDATE questions SET conversation = $2, delivery_state = 'queued', delivery_message = '', delivery_reason = ''
+	WHERE id = $1 AND state = 'pending'`

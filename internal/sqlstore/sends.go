@@ -1,0 +1,74 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mau.fi/util/dbutil"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+const sendColumns = `key, question, conversation, transaction_id, first_try, message`
+
+func scanSend(row dbutil.Scannable) (m bridge.Send, err error) {
+	err = row.Scan(text(&m.Key), text(&m.Question), text(&m.Conversation), text(&m.TransactionID), moment(&m.FirstTry), text(&m.Message))
+	return m, err
+}
+
+// BeginSend saves a send before its first try, or returns the one saved under its key.
+func (s *Store) BeginSend(ctx context.Context, m bridge.Send) (saved bridge.Send, isNew bool, err error) {
+	err = s.Atomically(ctx, func(ctx context.Context) error {
+		if m.Question != "" {
+			if err := s.hold(ctx, m.Question); err != nil {
+				return err
+			}
+		}
+		n, err := s.exec(ctx, `INSERT INTO sends (`+sendColumns+`) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (key) DO NOTHING`,
+			m.Key, orNull(m.Question), m.Conversation, m.TransactionID, m.FirstTry, m.Message)
+		if err != nil {
+			return fmt.Errorf("begin send: %w", err)
+		}
+		isNew = n == 1
+		var ok bool
+		saved, ok, err = s.SendByKey(ctx, m.Key)
+		return found(ok, err, "send")
+	})
+	if err != nil {
+		return bridge.Send{}, false, err
+	}
+	return saved, isNew, nil
+}
+
+// SendDone records the message that a send became.
+func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, `UPDATE sends SET message = $2 WHERE key = $1`, key, m)
+		return found(n == 1, err, "send")
+	})
+}
+
+// SendByKey finds a send; ok is false when there is none.
+func (s *Store) SendByKey(ctx context.Context, key string) (m bridge.Send, ok bool, err error) {
+	return first(ctx, s, scanSend, `SELECT `+sendColumns+` FROM sends WHERE key = $1`, key)
+}
+
+// SendsOf lists the sends of a question, oldest first.
+func (s *Store) SendsOf(ctx context.Context, q bridge.QuestionID) ([]bridge.Send, error) {
+	return list(ctx, s, scanSend, `SELECT `+sendColumns+` FROM sends WHERE question = $1 ORDER BY number`, q)
+}
+
+// PurgeSends deletes sends that belong to no question and were first tried before a time, at most limit. Those of a
+// question are forgotten with it.
+func (s *Store) PurgeSends(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		n, err = s.exec(ctx, purgeSends, before, limit)
+		return err
+	})
+	return n, err
+}
+
+const purgeSends = `
+	DELETE FROM sends
+	WHERE number IN (SELECT number FROM sends WHERE question IS NULL AND first_try < $1 ORDER BY first_try LIMIT $2)`

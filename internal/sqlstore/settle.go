@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// Settle implements [bridge.Store].
+func (s *Store) Settle(ctx context.Context, m bridge.Settlement) (q bridge.Question, won bool, err error) {
+	switch {
+	case m.State == bridge.Answered && m.Answer != nil && m.CancelledBy == "":
+	case m.State == bridge.Cancelled && m.Answer == nil:
+	default:
+		return q, false, fmt.Errorf("settle %s: %q with answer %t, cancelled by %q", m.Question, m.State, m.Answer != nil, m.CancelledBy)
+	}
+	answer, err := encodeAnswer(m.Answer)
+	if err != nil {
+		return q, false, fmt.Errorf("settle %s: %w", m.Question, err)
+	}
+	err = s.write(ctx, func(ctx context.Context) error {
+		q, won, err = first(ctx, s, scanQuestion, settle, m.Question, m.State, m.At, answer, orNull(m.CancelledBy), m.Reason, m.Revision)
+		return err
+	})
+	if err != nil {
+		return bridge.Question{}, false, fmt.Errorf("settle %s: %w", m.Question, err)
+	}
+	if !won {
+		// Whoever won has committed: the update above waited for it.
+		q, err = s.Question(ctx, m.Question)
+	}
+	return q, won, err
+}
+
+// A cancellation is allowed after the deadline, until the sweep comes.
+const settle = `
+	UPDATE questions SET state = $2, settled_at = $3, answer = $4, cancelled_by = $5, reason = $6
+	WHERE id = $1 AND state = 'pending' AND ($2 <> 'answered' OR expires_at > $3) AND ($7 = -1 OR revision = $7)
+	RETURNING ` + questionColumns
+
+// ExpireDue implements [bridge.Store].
+func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) (expired []bridge.Question, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		expired, err = list(ctx, s, scanQuestion, expireDue, now, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("expire questions: %w", err)
+	}
+	slices.SortFunc(expired, func(a, b bridge.Question) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
+	})
+	return expired, nil
+}
+
+// The state stands there twice: a question that was answered after it was selected is looked at again by the update.
+const expireDue = `
+	WITH due AS MATERIALIZED (
+		SELECT id FROM questions WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+	)
+	UPDATE questions SET state = 'expired', settled_at = $1
+	WHERE id IN (SELECT id FROM due) AND state = 'pending'
+	RETURNING ` + questionColumns
+
+// NextDeadline implements [bridge.Store].
+func (s *Store) NextDeadline(ctx context.Context) (at time.Time, ok bool, err error) {
+	ms, ok, err := first(ctx, s, column[int64], nextDeadline)
+	if err != nil || !ok {
+		return time.Time{}, false, err
+	}
+	return time.UnixMilli(ms).UTC(), true, nil
+}
+
+const nextDeadline = `SELECT expires_at FROM questions WHERE state = 'pending' ORDER BY expires_at LIMIT 1`
+
+// Forget implements [bridge.Store].
+func (s *Store) Forget(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		n, err = s.exec(ctx, forget, now, limit)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget questions: %w", err)
+	}
+	return n, nil
+}
+
+// Everything that hangs on a question goes with it, by its foreign key.
+const forget = `
+	DELETE FROM questions
+	WHERE id IN (SELECT id FROM questions WHERE state <> 'pending' AND forget_after <= $1 ORDER BY forget_after LIMIT $2)`
