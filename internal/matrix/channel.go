@@ -71,11 +71,10 @@ const (
 	reasonUnreadable = "room_state_unreadable"
 	reasonNotInRoom  = "bot_not_in_room"
 	reasonEncrypted  = "room_encrypted"
-	reasonUpgraded   = "room_upgraded"
+	reasonUpgraded   = bridge.ReasonRoomUpgraded
 	reasonForbidden  = "not_permitted_to_send"
 	reasonTooLarge   = "too_large"
 	reasonRefused    = "refused_by_homeserver"
-	reasonRedacted   = "redacted"
 )
 
 // ready says whether something can be posted in the room now. What nobody is there to see is held, and so is what must

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -16,7 +15,7 @@ type Engine interface {
 
 	// Echoed says that a message we sent came back to us: it ties the message to its question and notes where it stands
 	// in the order of what we received. It is called inside a store transaction that travels in ctx.
-	Echoed(ctx context.Context, e Echo) error
+	Echoed(ctx context.Context, e bridge.Echo) error
 
 	// Adopt stores a question that its carrier posted, and marks the event as handled. An equal question under the same
 	// elicitation id is no error; CodeElicitationConflict and CodeSubjectConflict are told to the carrier by us.
@@ -37,13 +36,4 @@ type Engine interface {
 	// Moved says that a conversation goes on in another one: each question pending in the old one is posted once in the
 	// new one, under an effect key of its own (purpose "upgrade"), and both postings stay linked to it.
 	Moved(ctx context.Context, from, to bridge.ConversationID) error
-}
-
-// Echo is a message of ours as it came back.
-type Echo struct {
-	Question     bridge.QuestionID
-	Conversation bridge.ConversationID
-	Message      bridge.MessageID
-	Seq          int64
-	SentAt       time.Time
 }

@@ -75,7 +75,7 @@ func (w *worker) echo(ctx context.Context, e event, ev bridge.InboxEvent) error 
 		if sent.Question == "" {
 			return nil
 		}
-		return w.engine.Echoed(ctx, Echo{
+		return w.engine.Echoed(ctx, bridge.Echo{
 			Question: sent.Question, Conversation: sent.Conversation, Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: e.SentAt,
 		})
 	})

@@ -20,6 +20,9 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 		s.seed(ctx, q, step, conv, m.ID, key)
 		return bridge.Change{Messages: []bridge.Message{m}}, nil
 	}
+	if q.State.Terminal() {
+		return s.found(ctx, p, step, key)
+	}
 	if err := s.ready(ctx, conv); err != nil {
 		return bridge.Change{}, err
 	}
@@ -28,6 +31,16 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 		return bridge.Change{}, err
 	}
 	s.seed(ctx, q, step, conv, m.ID, key)
+	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
+}
+
+// found gives what an earlier try has posted, for a question that was settled meanwhile: its message is to be closed.
+func (s *Service) found(ctx context.Context, p bridge.Posting, step int, key string) (bridge.Change, error) {
+	id, ok, err := s.sends.find(ctx, key)
+	if err != nil || !ok {
+		return bridge.Change{}, err
+	}
+	m := bridge.Message{ID: id, PostedAt: s.clock.Now(), Item: step}
 	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
 }
 

@@ -67,6 +67,19 @@ func (s *sends) send(ctx context.Context, o outgoing) (bridge.MessageID, error) 
 	return m, s.store.SendDone(ctx, o.key, m)
 }
 
+// find gives the message that a send became, if it was ever tried and arrived. It sends nothing.
+func (s *sends) find(ctx context.Context, key string) (m bridge.MessageID, ok bool, err error) {
+	saved, ok, err := s.store.SendByKey(ctx, key)
+	if err != nil || !ok || saved.Message != "" {
+		return saved.Message, ok, err
+	}
+	m, ok, err = s.lookUp(ctx, saved)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	return m, true, s.store.SendDone(ctx, key, m)
+}
+
 // transactionID holds the sender too: some homeservers keep one set of ids for all users of an application service.
 func (s *sends) transactionID(key string) string {
 	sum := sha256.Sum256([]byte(string(s.hs.bot) + "\n" + key))

@@ -85,6 +85,7 @@ type Service struct {
 var (
 	_ bridge.Channel    = (*Service)(nil)
 	_ bridge.Gatekeeper = (*Service)(nil)
+	_ Engine            = (*bridge.Engine)(nil)
 )
 
 // New makes the channel. It touches neither the network nor the store.

@@ -35,7 +35,7 @@ func (s *Service) Settled(ctx context.Context, q bridge.Question, p bridge.Posti
 		if q.Carried != nil && m.ID == q.Carried.Message {
 			continue // not ours to edit
 		}
-		if q.Delivery.Reason == reasonRedacted {
+		if q.Delivery.Reason == bridge.ReasonRedacted {
 			continue // whoever took it away does not want it back
 		}
 		if err := s.show(ctx, q, conv, m, outcome, key); err != nil {
