@@ -136,6 +136,7 @@ func (f *fakeServer) messages(r *http.Request) (int, any) {
 	end := len(room.events)
 	if from := r.URL.Query().Get("from"); from != "" {
 		_, _ = fmt.Sscanf(from, "t%d", &end)
+		end = min(end, len(room.events))
 	}
 	chunk := []map[string]any{}
 	for end > 0 && len(chunk) < 2 {

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +53,6 @@ type rig struct {
 	db     *sqlstore.Store
 	clock  *testClock
 	next   int
-	ids    map[string]bool
 }
 
 func newRig(t *testing.T, change func(*Config)) *rig {
@@ -221,5 +219,3 @@ func (r *rig) bodies() []string {
 	}
 	return out
 }
-
-var _ = context.Background

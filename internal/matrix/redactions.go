@@ -139,7 +139,7 @@ func (s *Service) redactionsBefore(ctx context.Context, room bridge.Conversation
 		for _, e := range page.Chunk {
 			found = append([]jsonEvent{e}, found...)
 		}
-		if page.End == from || len(page.Chunk) == 0 {
+		if page.End == from {
 			break
 		}
 		from = page.End
