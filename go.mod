@@ -13,6 +13,7 @@ require (
 	go.mau.fi/zeroconfig v0.2.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/net v0.62.0
+	golang.org/x/sync v0.25.0
 	golang.org/x/term v0.48.0
 	golang.org/x/text v0.44.0
 	maunium.net/go/mautrix v0.32.0

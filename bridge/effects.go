@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/rs/zerolog"
 )
 
 // Run does one effect. A nil error means that it is done, also when there turned out to be nothing to do. *ErrHeld and
@@ -39,14 +41,33 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 }
 
 func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
-	if q.State.Terminal() && f.Attempts <= 1 || q.Delivery.State == Posted {
+	switch {
+	case q.State.Terminal() && f.Attempts <= 1:
 		return nil // settled before it was posted: never posted
+	case q.Carried != nil:
+		_, err := e.Channel.Render(ctx, q, p, f.Key) // its message stands there already: nothing of it to save
+		return ended(ctx, err)
+	case q.Delivery.State == Posted:
+		return nil
 	}
 	change, err := e.Channel.Render(ctx, q, p, f.Key)
 	if err != nil {
 		return e.undelivered(ctx, q, err)
 	}
+	if len(change.Messages) == 0 {
+		return nil
+	}
 	return e.posted(ctx, q, p, change)
+}
+
+// ended takes an effect that can never be done for done.
+func ended(ctx context.Context, err error) error {
+	var impossible *ErrImpossible
+	if errors.As(err, &impossible) {
+		zerolog.Ctx(ctx).Warn().Str("reason", impossible.Reason).Msg("Left undone, because it cannot be done")
+		return nil
+	}
+	return err
 }
 
 // undelivered records why a question could not be posted, and passes on what the outbox needs to know.
@@ -85,12 +106,12 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	if err := json.Unmarshal(f.Payload, &payload); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
-	if q.State.Terminal() || q.Revision != payload.Revision {
+	if q.State.Terminal() || q.Revision != payload.Revision || !p.Moving && !payload.Quiet {
 		return nil
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
 	if err != nil {
-		return err
+		return ended(ctx, err)
 	}
 	return e.posted(ctx, q, p, change)
 }
@@ -98,7 +119,7 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) error {
 	change, err := e.Channel.Settled(ctx, q, p, f.Key)
 	if err != nil {
-		return err
+		return ended(ctx, err)
 	}
 	if change.Messages == nil && change.Progress == nil {
 		return nil

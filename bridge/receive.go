@@ -147,12 +147,7 @@ func (e *Engine) advance(ctx context.Context, r *reception, p Partial) (bool, er
 		if moved, err = e.Store.Advance(ctx, r.q.ID, r.q.Revision, p.Progress, !p.Quiet); err != nil || !moved {
 			return err
 		}
-		payload, err := json.Marshal(updatePayload{Revision: r.q.Revision + 1, Interaction: &r.in.ID})
-		if err != nil {
-			return err
-		}
-		effect := Effect{Kind: EffectUpdate, Question: r.q.ID, Key: effectKey(r.q.ID, EffectUpdate, r.q.Revision+1), Payload: payload, Due: e.Clock.Now()}
-		if err := e.Store.AddEffects(ctx, effect); err != nil {
+		if err := e.oweUpdate(ctx, r.q.ID, updatePayload{r.q.Revision + 1, p.Quiet}); err != nil {
 			return err
 		}
 		return e.Store.FinishInteraction(ctx, r.in.ID)
@@ -165,8 +160,18 @@ func (e *Engine) advance(ctx context.Context, r *reception, p Partial) (bool, er
 
 // updatePayload says which revision an update shows: a later one makes it needless.
 type updatePayload struct {
-	Revision    int            `json:"revision"`
-	Interaction *InteractionID `json:"interaction,omitempty"`
+	Revision int  `json:"revision"`
+	Quiet    bool `json:"quiet,omitempty"`
+}
+
+func (e *Engine) oweUpdate(ctx context.Context, id QuestionID, u updatePayload) error {
+	payload, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return e.Store.AddEffects(ctx, Effect{
+		Kind: EffectUpdate, Question: id, Key: effectKey(id, EffectUpdate, u.Revision), Payload: payload, Due: e.Clock.Now(),
+	})
 }
 
 // ignore finishes an interaction that means nothing, and remembers a reply for a later correction of it.
@@ -201,8 +206,11 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 				return err
 			}
 		}
-		if c.Code == codeMoving {
+		if c.Code == codeMoving { // the update may have been given up
 			if err := e.Store.HastenEffects(ctx, r.q.ID, e.Clock.Now()); err != nil {
+				return err
+			}
+			if err := e.oweUpdate(ctx, r.q.ID, updatePayload{Revision: r.q.Revision}); err != nil {
 				return err
 			}
 		}

@@ -322,8 +322,11 @@ func TestACarriedQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.work()
-	if said := b.room.said(); len(said) != 0 || b.unhandled() != 0 || b.get(carried.ID).Delivery.State != bridge.Posted {
-		t.Fatalf("the bridge posted %q itself", said)
+	if b.unhandled() != 0 || b.get(carried.ID).Delivery.State != bridge.Posted || b.root(carried.ID) != "$theirs" {
+		t.Fatalf("stands at %+v, %s", b.get(carried.ID).Delivery, b.root(carried.ID))
+	}
+	if said := b.room.said(); !slices.Equal(said, []string{"render " + string(carried.ID) + "/render/0"}) {
+		t.Errorf("the channel was not told of it, for its reactions: %q", said)
 	}
 	again := carried
 	again.ID = bridge.NewQuestionID()

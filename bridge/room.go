@@ -26,12 +26,17 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 		if err := e.Store.SavePosting(ctx, p); err != nil {
 			return err
 		}
+		f := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now()}
+		if err := e.Store.AddEffects(ctx, f); err != nil {
+			return err
+		}
 		return e.Store.FinishInteraction(ctx, event)
 	})
 	if err != nil {
 		return err
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("asker", string(q.Asker)).Msg("Question adopted")
+	e.Owed()
 	e.Deadline(q.ExpiresAt)
 	return nil
 }

@@ -3,10 +3,10 @@ package app
 
 import (
 	"context"
-	"errors"
 	"net"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"superpipeline.dev/question-bridge/internal/config"
 )
@@ -32,9 +32,34 @@ type Addresses struct {
 	API, Appservice string
 }
 
-// Run serves until ctx ends, and returns nil then; an error means that it could not start or go on.
+// Run serves until ctx ends, and returns nil then; an error means that it could not start or go on. A homeserver that
+// does not answer yet is waited for; one that does not know us is an error.
 func Run(ctx context.Context, opts Options) error {
-	return errNotWired
-}
+	ctx = opts.Log.WithContext(ctx)
+	listeners, err := opts.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listeners.close()
+	b, err := assemble(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer b.close()
 
-var errNotWired = errors.New("not wired yet")
+	group, ctx := errgroup.WithContext(ctx)
+	b.serve(ctx, group, listeners)
+	group.Go(func() error { return b.channel.Run(ctx, b.engine) })
+	group.Go(func() error { return b.outbox.Run(ctx) })
+	group.Go(func() error { return b.sweeper.Run(ctx) })
+	group.Go(func() error {
+		if err := b.connect(ctx); err != nil {
+			return err
+		}
+		if opts.Ready != nil && ctx.Err() == nil {
+			opts.Ready(listeners.addresses())
+		}
+		return nil
+	})
+	return group.Wait()
+}

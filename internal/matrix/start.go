@@ -40,7 +40,7 @@ func (s *Service) Connect(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("ask the homeserver who we are: %w", err)
 	}
 	if r.Bot = bridge.UserID(who.UserID); r.Bot != s.hs.bot {
-		return r, fmt.Errorf("the homeserver takes us for %s, not for the bot %s", r.Bot, s.hs.bot)
+		return r, fmt.Errorf("%w: for %s, not for the bot %s", errIdentity, r.Bot, s.hs.bot)
 	}
 	r.Ping = s.ping(ctx, versions)
 	zerolog.Ctx(ctx).Info().Str("bot", string(r.Bot)).Str("ping", r.Ping).Msg("Homeserver reached")
@@ -76,4 +76,20 @@ func (s *Service) ping(ctx context.Context, versions *mautrix.RespVersions) stri
 		return "unsupported"
 	}
 	return err.Error()
+}
+
+// Reach asks the homeserver for a sign of life.
+func (s *Service) Reach(ctx context.Context) error {
+	_, err := s.versions(ctx)
+	return err
+}
+
+// errIdentity is a homeserver that takes us for somebody else.
+var errIdentity = errors.New("the homeserver takes us for somebody else")
+
+// Hopeless says whether an error of [Service.Connect] will not go away by itself: the homeserver does not know our
+// token, or knows it as somebody else's.
+func Hopeless(err error) bool {
+	return errors.Is(err, errIdentity) || errors.Is(err, mautrix.MUnknownToken) || errors.Is(err, mautrix.MForbidden) ||
+		errors.Is(err, mautrix.MExclusive)
 }

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix/appservice"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/matrix"
+	"superpipeline.dev/question-bridge/internal/outbox"
+	"superpipeline.dev/question-bridge/internal/sqlstore"
+	"superpipeline.dev/question-bridge/internal/sweep"
+	"superpipeline.dev/question-bridge/internal/wait"
+)
+
+// The store is what each adapter wants to keep.
+var (
+	_ bridge.Store      = (*sqlstore.Store)(nil)
+	_ matrix.Store      = (*sqlstore.Store)(nil)
+	_ httpapi.TokenBook = (*sqlstore.Store)(nil)
+	_ matrix.Engine     = (*bridge.Engine)(nil)
+	_ httpapi.Engine    = (*bridge.Engine)(nil)
+)
+
+// parts is a bridge that is put together and not yet running.
+type parts struct {
+	store   *sqlstore.Store
+	channel *matrix.Service
+	engine  *bridge.Engine
+	outbox  *outbox.Worker
+	sweeper *sweep.Sweeper
+	hub     *wait.Hub
+	api     httpapi.Config
+}
+
+func assemble(ctx context.Context, opts Options) (*parts, error) {
+	cfg, clock := opts.Config, bridge.SystemClock{}
+	store, err := sqlstore.Open(ctx, sqlstore.Config{
+		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Log: opts.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &parts{store: store, hub: wait.NewHub()}
+	if b.channel, err = matrix.New(channelConfig(cfg, opts.Registration), store, clock); err != nil {
+		b.close()
+		return nil, err
+	}
+	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 500, Chores: chores(store)}
+	b.engine = bridge.NewEngine(bridge.Parts{
+		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock,
+		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
+	})
+	b.sweeper.Expirer = b.engine
+	b.outbox.Kinds = kinds(b.engine)
+	b.api = httpapi.Config{
+		Engine: b.engine, Tokens: store, Rooms: rooms{b.channel}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
+		Checks: []httpapi.Check{
+			{Name: "database", Run: store.Ping},
+			{Name: "homeserver", Run: b.channel.Reach},
+			{Name: "inbox", Run: func(ctx context.Context) error { return inboxFlows(ctx, store, clock.Now()) }},
+		},
+	}
+	return b, nil
+}
+
+func (b *parts) close() { _ = b.store.Close() }
+
+// kinds says how each kind of effect is retried. What must be told in a room is told as soon as the homeserver takes it,
+// however long that is; the next step of a set is tried 10 times, from 5 s on (Channel questions, "Advance a question");
+// a courtesy once.
+func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
+	return map[bridge.EffectKind]outbox.Kind{
+		bridge.EffectRender:  {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
+		bridge.EffectUpdate:  {Handler: engine, Attempts: 10, Backoff: 5 * time.Second, MaxBackoff: time.Hour},
+		bridge.EffectSettled: {Handler: engine, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		bridge.EffectTell:    {Handler: engine, Attempts: 1},
+	}
+}
+
+// How long what is done with is kept (DESIGN "Retention").
+const (
+	inboxKept  = 90 * 24 * time.Hour
+	choreBatch = 1000
+)
+
+// chores are what the sweep does besides expiring.
+func chores(store *sqlstore.Store) []sweep.Chore {
+	until := func(remove func(ctx context.Context, before time.Time, limit int) (int, error), kept time.Duration) func(context.Context, time.Time) error {
+		return func(ctx context.Context, now time.Time) error {
+			for ctx.Err() == nil {
+				if n, err := remove(ctx, now.Add(-kept), choreBatch); err != nil || n < choreBatch {
+					return err
+				}
+			}
+			return ctx.Err()
+		}
+	}
+	return []sweep.Chore{
+		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
+		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
+		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
+		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},
+	}
+}
+
+// inboxLag is how long an event may wait before the bridge counts as not ready.
+const inboxLag = time.Minute
+
+// inboxFlows fails when the oldest event that could be handled has waited too long.
+func inboxFlows(ctx context.Context, store *sqlstore.Store, now time.Time) error {
+	events, err := store.NextEvents(ctx, now, 1)
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 && now.Sub(events[0].ReceivedAt) > inboxLag {
+		return fmt.Errorf("an event has waited since %s", events[0].ReceivedAt.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// rooms lets the API find rooms by the channel.
+type rooms struct{ channel *matrix.Service }
+
+func (r rooms) Resolve(ctx context.Context, room string) (httpapi.Room, error) {
+	p, err := r.channel.Resolve(ctx, room)
+	return httpapi.Room(p), err
+}
+
+func agentNames(cfg config.Config) map[bridge.AgentID]string {
+	names := map[bridge.AgentID]string{}
+	for _, a := range cfg.Agents {
+		names[bridge.AgentID(a.ID)] = a.Name
+	}
+	return names
+}
+
+func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
+	c := matrix.Config{
+		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Registration: registration(reg),
+		Invite: cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
+		Keycaps: true, Redactions: matrix.RedactionsAuto,
+	}
+	if c.Invite == nil {
+		c.Invite = []string{cfg.Homeserver.Domain}
+	}
+	for _, r := range cfg.Rooms {
+		c.Rooms[r.Code] = r.Room
+	}
+	for _, a := range cfg.Agents {
+		c.AgentUsers[bridge.AgentID(a.ID)] = users(a.UserIDs)
+	}
+	for _, carrier := range cfg.Carriers {
+		c.Carriers = append(c.Carriers, matrix.Carrier{
+			User: bridge.UserID(carrier.UserID), Agent: bridge.AgentID(carrier.Agent), FreeTextReplies: carrier.FreeTextReplies,
+		})
+	}
+	return c
+}
+
+func users(ids []string) []bridge.UserID {
+	out := make([]bridge.UserID, len(ids))
+	for i, id := range ids {
+		out[i] = bridge.UserID(id)
+	}
+	return out
+}
+
+func registration(r config.Registration) *appservice.Registration {
+	limited := r.RateLimited
+	reg := &appservice.Registration{
+		ID: r.ID, URL: r.URL, AppToken: r.ASToken, ServerToken: r.HSToken, SenderLocalpart: r.SenderLocalpart, RateLimited: &limited,
+	}
+	for _, ns := range r.Namespaces.Users {
+		reg.Namespaces.UserIDs = append(reg.Namespaces.UserIDs, appservice.Namespace{Regex: ns.Regex, Exclusive: ns.Exclusive})
+	}
+	return reg
+}
+
+// connect makes sure that the homeserver knows us, and waits for one that does not answer yet.
+func (b *parts) connect(ctx context.Context) error {
+	retry := outbox.Kind{Backoff: time.Second, MaxBackoff: 30 * time.Second}
+	for attempt := 1; ; attempt++ {
+		_, err := b.channel.Connect(ctx)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if matrix.Hopeless(err) {
+			return err
+		}
+		pause := outbox.Backoff(retry, attempt)
+		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", pause).Msg("The homeserver cannot be reached yet")
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
