@@ -49,7 +49,7 @@ type Elicitation struct {
 	// ResponderScope is our additive property "responder_scope": "direct" or "room". Any other value is ignored.
 	ResponderScope string `json:"responder_scope,omitempty"`
 	// Multiple is our additive property "multiple": any number of the options may be chosen.
-	Multiple bool `json:"multiple,omitempty"`
+	Multiple bool `json:"multiple,omitzero"`
 
 	tree map[string]any
 }

@@ -101,7 +101,7 @@ func FromElicitation(e *schema.Elicitation, c AdoptContext) (bridge.Question, er
 	if err := setElicitation(&q, e); err != nil {
 		return bridge.Question{}, err
 	}
-	q.Warnings = warnings(q)
+	q.Warnings = append(q.Warnings, warnings(q)...)
 	q.Digest, err = digest(q)
 	return q, err
 }
@@ -132,8 +132,8 @@ func setElicitation(q *bridge.Question, e *schema.Elicitation) error {
 	return setTimes(q, e)
 }
 
-// setTimes reads the instants of an event: text that only looks like a time is refused here even where it is only
-// carried, because the bridge acts on it.
+// setTimes reads the instants of an event. Text that only looks like a time is refused, except a reminder that is only
+// carried: nobody is reminded then.
 func setTimes(q *bridge.Question, e *schema.Elicitation) error {
 	var wrong faults
 	read := func(rule schema.Rule, location string, at *schema.Timestamp) *time.Time {
@@ -148,12 +148,18 @@ func setTimes(q *bridge.Question, e *schema.Elicitation) error {
 		t = t.UTC().Truncate(time.Millisecond)
 		return &t
 	}
-	if q.Subject != nil {
-		q.Subject.LapsesAt = read(schema.RuleSubject, "/subject/expires_at", e.Subject.ExpiresAt)
-	}
 	if e.Deadline != nil {
 		q.RemindAt = read(schema.RuleDeadline, "/deadline/remind_at", e.Deadline.RemindAt)
 		q.EscalateAt = read(schema.RuleDeadline, "/deadline/escalate_at", e.Deadline.EscalateAt)
+	}
+	if q.Carried != nil {
+		for _, f := range wrong {
+			q.Warnings = append(q.Warnings, f.Location+" "+f.Reason+" and was ignored")
+		}
+		wrong = nil
+	}
+	if q.Subject != nil {
+		q.Subject.LapsesAt = read(schema.RuleSubject, "/subject/expires_at", e.Subject.ExpiresAt)
 	}
 	return wrong.refuse()
 }
