@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -165,17 +164,5 @@ func TestStoredByFirstVersion(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("got  %#v\nwant %#v", got, want)
 		}
-		// What is written today is the same again.
-		want.ID, want.ElicitationID, want.State, want.SettledAt = "q_2", "q_2", bridge.Pending, nil
-		answer := want.Answer
-		want.Answer = nil
-		noError(t, s.CreateQuestion(t.Context(), want))
-		must2(s.Settle(t.Context(), bridge.Settlement{Question: "q_2", State: bridge.Answered, Revision: -1, Answer: answer, At: start}))(t)
-		column := func(query string) (text string) {
-			noError(t, s.Database().QueryRow(context.Background(), query).Scan(&text))
-			return text + "\n"
-		}
-		equal(t, "definition", column(`SELECT definition FROM questions WHERE id = 'q_2'`), definition)
-		equal(t, "answer", column(`SELECT answer FROM questions WHERE id = 'q_2'`), stored)
 	})
 }
