@@ -12,6 +12,8 @@ import (
 type Tokens interface {
 	// TokenByHash finds a token that is neither revoked nor expired at now; ok is false when there is none.
 	TokenByHash(ctx context.Context, hash [32]byte, now time.Time) (t bridge.Token, ok bool, err error)
+	// TokenUsed records when a token was last used, to the minute.
+	TokenUsed(ctx context.Context, id string, at time.Time) error
 }
 
 // TokenBook is what the token command keeps; the store implements both.

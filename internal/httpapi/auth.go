@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// agentHandler answers a request that was made with an agent's token.
+type agentHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) error
+
+// agent lets a request through that carries a token with the scope.
+func (s *server) agent(scope string, next agentHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		t, err := s.authenticate(r)
+		if err != nil {
+			return err
+		}
+		if len(t.Scopes) > 0 && !slices.Contains(t.Scopes, scope) {
+			return newProblem(codeInsufficientScope, "The token lacks the scope "+scope+".").
+				with("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="`+scope+`"`)
+		}
+		return next(w, r, t)
+	}
+}
+
+// challenge is what a client is asked for (RFC 6750, section 3).
+const challenge = `Bearer realm="question-bridge"`
+
+// authenticate finds the token of a request. It is looked up by hash and compared again in constant time, so neither the
+// index nor a comparison tells how much of a guess was right.
+func (s *server) authenticate(r *http.Request) (bridge.Token, error) {
+	secret, ok := bearer(r)
+	if !ok {
+		return bridge.Token{}, newProblem(codeUnauthorized, "Send the agent's token as Authorization: Bearer qb_….").with("WWW-Authenticate", challenge)
+	}
+	now, hash := s.Clock.Now(), sha256.Sum256([]byte(secret))
+	t, ok, err := s.Tokens.TokenByHash(r.Context(), hash, now)
+	if err != nil {
+		return bridge.Token{}, err
+	}
+	valid := t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
+	if !ok || !valid || subtle.ConstantTimeCompare(t.Hash[:], hash[:]) != 1 {
+		return bridge.Token{}, newProblem(codeInvalidToken, "The token is unknown, revoked or expired.").
+			with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+	}
+	s.noteUse(r.Context(), t, now)
+	return t, nil
+}
+
+// noteUse records at most once a minute that a token is in use. A failure refuses nobody.
+func (s *server) noteUse(ctx context.Context, t bridge.Token, now time.Time) {
+	if t.UsedAt != nil && now.Sub(*t.UsedAt) < time.Minute {
+		return
+	}
+	if err := s.Tokens.TokenUsed(ctx, t.ID, now); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Str("asker", string(t.Agent)).Msg("Use of a token was not recorded")
+	}
+}
+
+func bearer(r *http.Request) (string, bool) {
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, secret, ok := strings.Cut(values[0], " ")
+	secret = strings.TrimSpace(secret)
+	return secret, ok && strings.EqualFold(scheme, "Bearer") && secret != ""
+}
+
+// room finds the room that a request names, if the token may ask there. A room that is not granted is told from one that
+// does not exist.
+func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, error) {
+	if !storable(named) {
+		return Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "there is no such room"}
+	}
+	room, err := s.Rooms.Resolve(ctx, named)
+	if err != nil {
+		return Room{}, err
+	}
+	for _, granted := range t.Rooms {
+		switch {
+		case granted == "*", granted == named, granted == string(room.ID), room.Code != "" && granted == room.Code:
+			return room, nil
+		}
+	}
+	for _, granted := range t.Rooms {
+		if !strings.HasPrefix(granted, "#") {
+			continue
+		}
+		// An alias is granted for whatever room it leads to now. The room's own word for its alias is not asked: a
+		// room may call itself anything.
+		if to, err := s.Rooms.Resolve(ctx, granted); err == nil && to.ID == room.ID {
+			return room, nil
+		}
+	}
+	return Room{}, &bridge.Error{Code: bridge.CodeRoomNotGranted, Reason: "the token is not granted this room"}
+}

@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// handler answers a request, or says why it cannot: an error becomes a problem in one place.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := h(w, r)
+	switch {
+	case err == nil:
+	case r.Context().Err() != nil: // nobody is there to be told
+		zerolog.Ctx(r.Context()).Debug().Err(err).Msg("Client left")
+	default:
+		writeProblem(w, r, err)
+	}
+}
+
+// guard is around every request: a logger in its context, and a problem in place of a panic.
+func (s *server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		id := rand.Text()
+		log := s.Log.With().Str("request", id).Logger()
+		r = r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+		out := &response{ResponseWriter: w}
+		out.Header().Set("X-Content-Type-Options", "nosniff")
+		out.Header().Set("Cache-Control", "no-store")
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("Request panicked")
+				if out.status == 0 {
+					_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
+				}
+			}
+			log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
+				Dur("took", time.Since(start)).Msg("Request answered")
+		}()
+		next.ServeHTTP(out, r)
+	})
+}
+
+// response notes the status, for the log and for a panic after it.
+type response struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *response) WriteHeader(status int) {
+	if r.status == 0 && status >= 200 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *response) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// answerUnmatched gives a problem where the mux would write text: no such route, no such method.
+func answerUnmatched(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		probe := &silent{header: http.Header{}}
+		own.ServeHTTP(probe, r)
+		if probe.status != http.StatusMethodNotAllowed {
+			writeProblem(w, r, newProblem(codeNoRoute, "The API has no such path."))
+			return
+		}
+		allow := probe.header.Get("Allow")
+		writeProblem(w, r, newProblem(codeMethod, "This path takes "+allow+".").with("Allow", allow))
+	})
+}
+
+// silent hears what a handler would answer.
+type silent struct {
+	header http.Header
+	status int
+}
+
+func (s *silent) Header() http.Header         { return s.header }
+func (s *silent) Write(b []byte) (int, error) { return len(b), nil }
+func (s *silent) WriteHeader(status int)      { s.status = status }
+
+const (
+	documentType = "application/json"
+	problemType  = "application/problem+json"
+)
+
+func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	log := zerolog.Ctx(r.Context())
+	if p.Status >= http.StatusInternalServerError && p.Code != codeNotReady {
+		log.Error().Err(err).Str("method", r.Method).Str("route", r.Pattern).Msg("Request failed")
+	} else {
+		log.Debug().Str("code", string(p.Code)).Msg("Request refused")
+	}
+	if p.Code == codeInternal {
+		p = internalProblem(r)
+	}
+	for name, values := range p.header {
+		w.Header()[name] = values
+	}
+	_ = write(w, p.Status, problemType, p) // a problem can always be encoded
+}
+
+// requestKey is where a request's context keeps its id.
+type requestKey struct{}
+
+// internalProblem says where in the log the reason is.
+func internalProblem(r *http.Request) *Problem {
+	p := newProblem(codeInternal, internalDetail)
+	if id, ok := r.Context().Value(requestKey{}).(string); ok {
+		p.Instance = "urn:question-bridge:request:" + id
+	}
+	return p
+}
+
+// reply writes a document. It is encoded whole before its first byte is sent.
+func reply(w http.ResponseWriter, status int, document any) error {
+	return write(w, status, documentType, document)
+}
+
+func write(w http.ResponseWriter, status int, contentType string, document any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(document); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes()) // the client is gone, if this fails
+	return nil
+}

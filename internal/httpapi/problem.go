@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// problemBase begins every problem's type; the code completes it.
+const problemBase = "https://superpipeline.dev/problems/"
+
+// Problem is the body of every response of 400 and more: RFC 9457, as application/problem+json.
+type Problem struct {
+	Type     string         `json:"type"`               // problemBase and the code
+	Title    string         `json:"title"`              // the same for every problem of the code
+	Status   int            `json:"status"`             // as in the response
+	Code     bridge.Code    `json:"code"`               // stable; what a program should look at
+	Detail   string         `json:"detail"`             // this problem, as a sentence
+	Instance string         `json:"instance,omitempty"` // of an internal error: what to look for in the log
+	Errors   []schema.Fault `json:"errors,omitempty"`   // at most 50 faults of what was sent, none of which repeats a value
+	More     int            `json:"more,omitempty"`     // how many faults there are beside those
+
+	header http.Header // what the response says besides
+}
+
+// Error implements error: a handler returns a problem as any other failure.
+func (p *Problem) Error() string { return string(p.Code) + ": " + p.Detail }
+
+func newProblem(code bridge.Code, detail string) *Problem {
+	k, ok := kinds[code]
+	if !ok {
+		code, k = codeInternal, kinds[codeInternal]
+	}
+	return &Problem{Type: problemBase + string(code), Title: k.title, Status: k.status, Code: code, Detail: detail, header: http.Header{}}
+}
+
+func (p *Problem) with(name, value string) *Problem {
+	p.header.Set(name, value)
+	return p
+}
+
+// problemOf makes a problem of any error. Only refusals, which are worded for strangers, say why; nothing else of an
+// error is shown.
+func problemOf(err error) *Problem {
+	var problem *Problem
+	var refused *schema.Refusal
+	var known *bridge.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.As(err, &refused):
+		return problemOfRefusal(refused)
+	case errors.As(err, &known):
+		if _, ok := kinds[known.Code]; !ok {
+			return newProblem(codeInternal, internalDetail)
+		}
+		p := newProblem(known.Code, sentence(known.Reason))
+		if known.Field != "" {
+			p.Errors = []schema.Fault{{Rule: schema.Rule(known.Code), Location: known.Field, Keyword: string(known.Code), Reason: known.Reason}}
+		}
+		return p
+	case errors.As(err, &tooLarge):
+		return bodyTooLarge()
+	case errors.Is(err, context.DeadlineExceeded):
+		return newProblem(codeUnavailable, "The server is too busy to answer in time. Please try again.").with("Retry-After", "1")
+	default:
+		return newProblem(codeInternal, internalDetail)
+	}
+}
+
+const internalDetail = "Something went wrong on the server, which has logged it."
+
+func problemOfRefusal(r *schema.Refusal) *Problem {
+	first := r.Faults[0]
+	code := codeOfRefusal(r)
+	for _, f := range r.Faults { // say the reason for the code, not the first of them all
+		if codeOfFault(f) == code {
+			first = f
+			break
+		}
+	}
+	at := first.Location
+	if at == "" {
+		at = "the document"
+	}
+	p := newProblem(code, sentence(at+" "+first.Reason))
+	p.Errors, p.More = r.Faults, r.More
+	return p
+}
+
+// sentence makes one of a reason, which may be half of one.
+func sentence(reason string) string {
+	first, size := utf8.DecodeRuneInString(reason)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(reason[size:], ".") + "."
+}

@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// ask creates a question: 201 with the question, or 200 with the one that an equal ask created before.
+func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	ctx := r.Context()
+	room, err := s.room(ctx, r.PathValue("room"), t)
+	if err != nil {
+		return err
+	}
+	raw, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	ask, err := schema.DecodeAsk(raw)
+	if err != nil {
+		return err
+	}
+	q, err := dialect.FromAsk(ask, dialect.AskContext{
+		Asker: t.Agent, AskedBy: s.Agents[t.Agent], Conversation: room.ID, Now: s.Clock.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	q, created, err := s.Engine.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+		w.Header().Set("Location", "/api/agent/questions/"+string(q.ID))
+	}
+	return reply(w, status, dialect.ToQuestion(q))
+}
+
+// readBody reads at most what one document may hold. What is larger is never read, whatever it claims to be.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > schema.MaxBytes {
+		return nil, bodyTooLarge()
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		return nil, newProblem(codeMalformed, "The body could not be read to its end.")
+	}
+	return raw, err
+}
+
+// fetch gives a question as it stands.
+func (s *server) fetch(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	id, err := questionID(r)
+	if err != nil {
+		return err
+	}
+	q, err := s.Engine.Fetch(r.Context(), t.Agent, id)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+}
+
+// cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel.
+func (s *server) cancel(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	id, err := questionID(r)
+	if err != nil {
+		return err
+	}
+	q, err := s.Engine.Cancel(r.Context(), t.Agent, id)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+}
+
+func questionID(r *http.Request) (bridge.QuestionID, error) {
+	id := r.PathValue("id")
+	if !storable(id) {
+		return "", &bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such question"}
+	}
+	return bridge.QuestionID(id), nil
+}
+
+// limits of a list.
+var listLimit = bounds{otherwise: 50, low: 1, high: 200}
+
+// list gives the asker's own questions, newest first. Every question of the page is read before the first is written.
+func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	l, err := listing(r, t.Agent)
+	if err != nil {
+		return err
+	}
+	found, next, err := s.Engine.List(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
+	for _, q := range found {
+		page.Questions = append(page.Questions, dialect.ToQuestion(q))
+	}
+	if next != "" {
+		page.NextCursor = &next
+	}
+	return reply(w, http.StatusOK, page)
+}
+
+func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
+	l := bridge.Listing{Asker: asker}
+	p, err := paramsOf(r)
+	if err != nil {
+		return l, err
+	}
+	switch l.State = bridge.State(p.Get("state")); l.State {
+	case "", bridge.Pending, bridge.Answered, bridge.Expired, bridge.Cancelled:
+	default:
+		return l, invalidParameter("state", "must be pending, answered, expired or cancelled")
+	}
+	if l.Limit, err = p.int("limit", listLimit); err != nil {
+		return l, err
+	}
+	if l.CorrelationID, err = p.text("correlation_id"); err != nil {
+		return l, err
+	}
+	cursor, err := p.text("cursor")
+	if cursor != nil {
+		l.Cursor = *cursor
+	}
+	return l, err
+}

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/wait"
+)
+
+// Engine is what this API asks of the engine. Errors are *bridge.Error where the asker can do something about them.
+type Engine interface {
+	// Ask stores a question. An equal ask under the same elicitation id gives the stored one and created false.
+	Ask(ctx context.Context, q bridge.Question) (asked bridge.Question, created bool, err error)
+	// Fetch gives a question to its own asker; anybody else's is CodeNotFound.
+	Fetch(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
+	// List gives an asker's own questions, newest first, and the cursor of the next page, "" on the last.
+	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
+	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
+	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
+}
+
+// Config is what the API is made of.
+type Config struct {
+	Engine Engine
+	Tokens Tokens
+	Rooms  Rooms
+	Hub    *wait.Hub // close it to release every wait when shutting down
+	Checks []Check   // of /readyz
+	Agents map[bridge.AgentID]string
+	Log    zerolog.Logger
+
+	Clock        bridge.Clock  // the system's, if nil
+	Reread       time.Duration // how often a wait looks again by itself; 5 s, if 0 (see wait.go)
+	ReplyTimeout time.Duration // to the end of a wait's response, on top of what it holds; 30 s, if 0
+}
+
+// Timeouts of one request.
+const (
+	headerTimeout = 10 * time.Second // from the first byte to the end of the header
+	bodyTimeout   = 30 * time.Second // to the end of the body
+	replyTimeout  = 30 * time.Second // to the end of the response
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 32 << 10
+)
+
+// New makes the API. A wait moves the deadline of its own response, so a server with any WriteTimeout can serve it.
+func New(c Config) http.Handler {
+	if c.Clock == nil {
+		c.Clock = bridge.SystemClock{}
+	}
+	if c.Reread == 0 {
+		c.Reread = 5 * time.Second
+	}
+	if c.ReplyTimeout == 0 {
+		c.ReplyTimeout = replyTimeout
+	}
+	s := &server{c}
+	mux := http.NewServeMux()
+	for _, r := range s.routes() {
+		mux.Handle(r.pattern, r.handle)
+	}
+	return s.guard(answerUnmatched(mux))
+}
+
+// HTTPServer makes a server that no slow client can hold open for long.
+func HTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: replyTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	}
+}
+
+type server struct{ Config }
+
+type route struct {
+	pattern string
+	handle  handler
+}
+
+// routes is every route of this API (The Question Protocol 1.1, section 7).
+func (s *server) routes() []route {
+	return []route{
+		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
+		{"GET /api/agent/questions", s.agent(ScopeRead, s.list)},
+		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
+		{"GET /api/agent/questions/{id}/wait", s.agent(ScopeRead, s.wait)},
+		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"GET /healthz", s.healthz},
+		{"GET /readyz", s.readyz},
+	}
+}

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// The codes that only this API gives; the others are the domain's.
+const (
+	codeMalformed         bridge.Code = "malformed"          // not a document of the shape that is expected here
+	codeTooLarge          bridge.Code = "too_large"          // the body, its data, or the event that it would become
+	codeInvalidParameter  bridge.Code = "invalid_parameter"  // of the query string
+	codeUnauthorized      bridge.Code = "unauthorized"       // no bearer token
+	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
+	codeInsufficientScope bridge.Code = "insufficient_scope" // a token that may not do this
+	codeNoRoute           bridge.Code = "not_found"
+	codeMethod            bridge.Code = "method_not_allowed"
+	codeNotReady          bridge.Code = "not_ready"
+	codeUnavailable       bridge.Code = "unavailable"
+	codeInternal          bridge.Code = "internal"
+)
+
+type kind struct {
+	status int
+	title  string
+}
+
+// kinds is the one table from codes to statuses.
+var kinds = map[bridge.Code]kind{
+	codeMalformed:            {http.StatusBadRequest, "Malformed document"},
+	codeInvalidParameter:     {http.StatusBadRequest, "Invalid query parameter"},
+	bridge.CodeInvalidCursor: {http.StatusBadRequest, "Invalid cursor"},
+
+	codeUnauthorized: {http.StatusUnauthorized, "A bearer token is needed"},
+	codeInvalidToken: {http.StatusUnauthorized, "The bearer token is not valid"},
+
+	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
+	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
+	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
+
+	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
+	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
+	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
+	codeMethod:             {http.StatusMethodNotAllowed, "Method not allowed"},
+
+	bridge.CodeRoomUnanswerable:    {http.StatusConflict, "Nobody could answer in this room"},
+	bridge.CodeElicitationConflict: {http.StatusConflict, "Another question has this elicitation_id"},
+	bridge.CodeSubjectConflict:     {http.StatusConflict, "The subject was asked about differently"},
+	bridge.CodePreviewIncomplete:   {http.StatusConflict, "What would be approved is not fully shown"},
+	bridge.CodeSubjectLapsed:       {http.StatusConflict, "What would be approved has lapsed"},
+	bridge.CodeSubjectMismatch:     {http.StatusConflict, "What would be approved is something else"},
+
+	codeTooLarge: {http.StatusRequestEntityTooLarge, "Too large"},
+
+	bridge.CodeInvalidQuestion:    {http.StatusUnprocessableEntity, "Invalid question"},
+	bridge.CodeTargetNotPermitted: {http.StatusUnprocessableEntity, "The target cannot answer"},
+	bridge.CodeInvalidOption:      {http.StatusUnprocessableEntity, "No such option"},
+	bridge.CodeTextNotInvited:     {http.StatusUnprocessableEntity, "No text was invited"},
+	bridge.CodeTextTooLong:        {http.StatusUnprocessableEntity, "The text is too long"},
+	bridge.CodeCommentMissing:     {http.StatusUnprocessableEntity, "A comment is needed"},
+	bridge.CodeInputMissing:       {http.StatusUnprocessableEntity, "An input is needed"},
+	bridge.CodeInputInvalid:       {http.StatusUnprocessableEntity, "The input is not valid"},
+	bridge.CodeUnsupported:        {http.StatusUnprocessableEntity, "Not supported"},
+	bridge.CodeNotByReply:         {http.StatusUnprocessableEntity, "Not by this way of answering"},
+
+	codeInternal:    {http.StatusInternalServerError, "Internal error"},
+	codeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
+	codeNotReady:    {http.StatusServiceUnavailable, "Not ready"},
+}
+
+// codeOfRefusal says how a refused document is refused: malformed if any fault is that, else too large, else it has the
+// right shape and breaks a rule, which for an asker is an invalid question.
+func codeOfRefusal(r *schema.Refusal) bridge.Code {
+	code := bridge.CodeInvalidQuestion
+	for _, f := range r.Faults {
+		switch codeOfFault(f) {
+		case codeMalformed:
+			return codeMalformed
+		case codeTooLarge:
+			code = codeTooLarge
+		}
+	}
+	return code
+}
+
+// codeOfFault is the table from the rules of package schema to codes:
+//
+//	json, by its keyword size                         too_large         413
+//	json, every other keyword                         malformed         400
+//	schema, by the keywords type, required, oneOf,    malformed         400
+//	  anyOf and false
+//	nul                                               malformed         400
+//	size                                              too_large         413
+//	every other keyword and rule                      invalid_question  422
+func codeOfFault(f schema.Fault) bridge.Code {
+	switch f.Rule {
+	case schema.RuleJSON:
+		if f.Keyword == "size" {
+			return codeTooLarge
+		}
+		return codeMalformed
+	case schema.RuleNUL:
+		return codeMalformed
+	case schema.RuleSize:
+		return codeTooLarge
+	case schema.RuleSchema:
+		switch f.Keyword {
+		case "type", "required", "oneOf", "anyOf", "false":
+			return codeMalformed
+		}
+	}
+	return bridge.CodeInvalidQuestion
+}
+
+func bodyTooLarge() *Problem {
+	return problemOfRefusal(&schema.Refusal{Faults: []schema.Fault{{
+		Rule: schema.RuleJSON, Keyword: "size", Limit: schema.MaxBytes, Reason: "is larger than 65536 bytes",
+	}}}).with("Connection", "close") // the rest of the body is not read
+}

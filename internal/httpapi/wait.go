@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// holdSeconds is how long a wait may hold, in seconds; integers beyond are clamped.
+var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
+
+// wait gives a question as soon as it is settled, and as it stands once the timeout is over: still pending is 200 like
+// any other state, and no decision. Between its reads it holds nothing but its place in the hub.
+//
+// A settling in this process wakes it. It also looks again every Config.Reread: only for what another process on the
+// same database settles, which the hub cannot know.
+func (s *server) wait(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	id, err := questionID(r)
+	if err != nil {
+		return err
+	}
+	p, err := paramsOf(r)
+	if err != nil {
+		return err
+	}
+	seconds, err := p.int("timeout", holdSeconds)
+	if err != nil {
+		return err
+	}
+	q, err := s.await(w, r, awaited{t.Agent, id, time.Duration(seconds) * time.Second})
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+}
+
+type awaited struct {
+	asker bridge.AgentID
+	id    bridge.QuestionID
+	hold  time.Duration
+}
+
+// await subscribes, then reads, then sleeps, until the question is settled, the time is over, the server shuts down or
+// the client is gone.
+func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridge.Question, error) {
+	ctx := r.Context()
+	// The server's WriteTimeout counts from the end of the request's header and would cut the wait. Where a deadline
+	// cannot be set, there is none.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.hold + s.ReplyTimeout))
+	// The server sees a client leave only once it is past the body, which a GET seldom has.
+	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	woken, cancel := s.Hub.Subscribe(a.id)
+	defer cancel()
+	over := a.hold == 0
+	end := time.NewTimer(a.hold)
+	defer end.Stop()
+	again := time.NewTicker(s.Reread)
+	defer again.Stop()
+	for {
+		q, err := s.Engine.Fetch(ctx, a.asker, a.id)
+		if err != nil || over || q.State.Terminal() {
+			return q, err
+		}
+		select {
+		case _, open := <-woken:
+			over = !open
+		case <-again.C:
+		case <-end.C:
+			over = true
+		case <-ctx.Done():
+			return bridge.Question{}, ctx.Err()
+		}
+	}
+}
