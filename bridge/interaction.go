@@ -11,6 +11,7 @@ type Interaction struct {
 	Seq          int64     // the order in which we received it; later is larger
 	Act          Act
 	Encrypted    bool // whether it came encrypted, from a device we know
+	Exposed      bool // whether it came in clear in a conversation that is encrypted
 }
 
 // Act is one of [Said], [Reacted], [Submitted], [Edited] and [Withdrew].

@@ -1,0 +1,125 @@
+package matrix
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+const carriedQuestion = `{"msgtype":"m.text","body":"May I?","suite_event_type":"dev.superpipeline.question.v2","schema_version":1,
+	"elicitation_id":"elc_1","board_id":"brd_1","card_id":"crd_1","run_id":"r","stage_key":"build","card_title":"Upgrade","asked_by":"agt_1",
+	"question":"May I?","options":[{"id":"run_them","label":"Run the tests","meaning":"choose","needs_comment":false},
+	{"id":"skip","label":"Skip them","meaning":"choose","needs_comment":false}]}`
+
+func carrierRig(t *testing.T) *rig {
+	r := newRig(t, func(c *Config) { c.Carriers = []Carrier{{User: "@pod:ex.org", Agent: "pod"}} })
+	r.server.addRoom(room, "@root:ex.org", "@dana:ex.org", "@sam:ex.org", "@pod:ex.org")
+	return r
+}
+
+func (r *rig) carried() (bridge.Question, bool) {
+	r.t.Helper()
+	q, err := r.db.QuestionByElicitation(r.t.Context(), "pod", "elc_1")
+	if bridge.CodeOf(err) == bridge.CodeNotFound {
+		return q, false
+	}
+	noError(r.t, err)
+	return q, true
+}
+
+func TestAdopt(t *testing.T) {
+	r := carrierRig(t)
+	r.put("1", r.says("@dana:ex.org", "m.room.message", carriedQuestion)) // not a carrier
+	r.work()
+	if _, ok := r.carried(); ok {
+		t.Fatal("adopted somebody else's question")
+	}
+	r.put("2", r.says("@pod:ex.org", "m.room.message", carriedQuestion)) // $p2
+	r.put("3", r.says("@pod:ex.org", "m.room.message", carriedQuestion)) // the same once more
+	r.work()
+	r.pump()
+	q, ok := r.carried()
+	if !ok || q.Asker != "pod" || q.Delivery.State != bridge.Posted || q.Delivery.Message != "$p2" {
+		t.Fatalf("adopted: %+v", q)
+	}
+	r.put("4", r.says("@pod:ex.org", "m.room.message", threadReply("$p2", "1")))
+	r.work()
+	r.expect(q.ID, "pending") // a carrier never answers
+	r.put("5", r.says("@dana:ex.org", "m.room.message", threadReply("$p2", "2")))
+	r.work()
+	r.pump()
+	r.expect(q.ID, "answered skip by @dana:ex.org")
+	sent := r.server.sent(room, "m.room.message")
+	if len(sent) != 1 {
+		t.Fatalf("sent %d messages, want the outcome alone", len(sent))
+	}
+	content := sent[0]["content"].(map[string]any)
+	outcome, _ := content[outcomeKey].(map[string]any)
+	relates := content["m.relates_to"].(map[string]any)
+	if outcome["board_id"] != "brd_1" || outcome["option_id"] != "skip" || outcome["question_event_id"] != "$p2" || relates["event_id"] != "$p2" {
+		t.Errorf("the outcome is %v in %v", outcome, relates)
+	}
+}
+
+func TestRefusedCarrierQuestion(t *testing.T) {
+	for name, c := range map[string]struct{ content, rule string }{
+		"no meaning": {strings.Replace(carriedQuestion, `"meaning":"choose",`, ``, 1), "schema"},
+		"blank body": {strings.Replace(carriedQuestion, `"body":"May I?"`, `"body":" "`, 1), "body"},
+		"same ids":   {strings.Replace(carriedQuestion, `"id":"skip"`, `"id":"run_them"`, 1), "unique"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := carrierRig(t)
+			r.put("1", r.says("@pod:ex.org", "m.room.message", c.content))
+			r.work()
+			r.put("1", r.says("@pod:ex.org", "m.room.message", `{"msgtype":"m.text","body":"hello"}`))
+			r.work()
+			if q, ok := r.carried(); ok {
+				t.Fatalf("adopted: %+v", q)
+			}
+			sent := r.server.sent(room, "m.room.message")
+			if len(sent) != 1 {
+				t.Fatalf("said %d things", len(sent))
+			}
+			content := sent[0]["content"].(map[string]any)
+			if content["msgtype"] != "m.notice" || !strings.Contains(content["body"].(string), "“"+c.rule+"”") || content["m.relates_to"].(map[string]any)["event_id"] != "$p1" {
+				t.Errorf("said %v", content)
+			}
+		})
+	}
+}
+
+// Another content under the same id is a conflict, and is said so.
+func TestElicitationConflict(t *testing.T) {
+	r := carrierRig(t)
+	r.put("1", r.says("@pod:ex.org", "m.room.message", carriedQuestion))
+	r.put("2", r.says("@pod:ex.org", "m.room.message", strings.ReplaceAll(carriedQuestion, "May I?", "Really?")))
+	r.work()
+	if bodies := r.bodies(); len(bodies) != 1 || !strings.Contains(bodies[0], "elicitation_conflict") {
+		t.Errorf("said %q", bodies)
+	}
+}
+
+func TestCarrierEditsAndOldQuestions(t *testing.T) {
+	r := carrierRig(t)
+	old := r.says("@pod:ex.org", "m.room.message", carriedQuestion)
+	r.clock.move(7 * 24 * time.Hour)
+	r.put("1", old)
+	r.put("2", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, "{", `{"m.relates_to":{"rel_type":"m.replace","event_id":"$x"},"m.new_content":{},`, 1)))
+	r.work()
+	if q, ok := r.carried(); ok {
+		t.Fatalf("adopted: %+v", q)
+	}
+	r.put("3", r.says("@pod:ex.org", "m.room.message", carriedQuestion)) // $p3
+	edit := `{"msgtype":"m.text","body":"* x","m.new_content":{"msgtype":"m.text","body":"x"},"m.relates_to":{"rel_type":"m.replace","event_id":"$p3"}}`
+	r.put("4", r.says("@dana:ex.org", "m.room.message", edit))
+	r.work()
+	q, _ := r.carried()
+	r.expect(q.ID, "pending")
+	r.put("5", r.says("@pod:ex.org", "m.room.message", edit))
+	r.work()
+	if q, _ := r.carried(); q.State != bridge.Cancelled || q.Reason != "edited" {
+		t.Errorf("after the edit: %s %s", q.State, q.Reason)
+	}
+}

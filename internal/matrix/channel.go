@@ -1,0 +1,137 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"maunium.net/go/mautrix"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// Supports implements [bridge.Channel]. A room whose state cannot be read right now is no reason to refuse: the question
+// waits.
+func (s *Service) Supports(ctx context.Context, conv bridge.ConversationID) error {
+	v, err := s.rooms.view(ctx, conv, false)
+	no := func(reason string) error {
+		return &bridge.Error{Code: bridge.CodeRoomUnanswerable, Reason: reason}
+	}
+	switch {
+	case errors.Is(err, errNotJoined):
+		return no(fmt.Sprintf("the bot %s has not joined this room: invite it", s.hs.bot))
+	case err != nil:
+		return nil
+	case v.encrypted:
+		return no("the room is encrypted, and this bridge was built without encryption")
+	case v.tombstone != nil:
+		return no("the room was closed and goes on in another one")
+	}
+	return nil
+}
+
+// Check implements [bridge.Channel]: every step is built as it would be sent to a clear room.
+func (s *Service) Check(q bridge.Question) error {
+	for step := range q.Items {
+		if _, err := s.content(q, step); err != nil {
+			var refusal *schema.Refusal
+			if errors.As(err, &refusal) {
+				f := refusal.Faults[0]
+				return &bridge.Error{Code: bridge.CodeInvalidQuestion, Field: f.Location, Reason: f.Reason}
+			}
+			return &bridge.Error{Code: bridge.CodeInvalidQuestion, Reason: "the question cannot be written as an event"}
+		}
+	}
+	return nil
+}
+
+// content is what a step is sent as. Only the person that a direct question is for is notified.
+func (s *Service) content(q bridge.Question, step int) (map[string]any, error) {
+	e, err := dialect.Elicitation(q, step)
+	if err != nil {
+		return nil, err
+	}
+	return e.Build(schema.BuildOptions{Mentions: mentions(q), MaxBytes: schema.MaxClearBytes})
+}
+
+func mentions(q bridge.Question) []string {
+	if q.Scope != bridge.Direct {
+		return nil
+	}
+	return []string{string(q.Target)}
+}
+
+// The reasons that a delivery gives. They are stable words.
+const (
+	reasonNobody     = "nobody_in_room"
+	reasonUnreadable = "room_state_unreadable"
+	reasonNotInRoom  = "bot_not_in_room"
+	reasonEncrypted  = "room_encrypted"
+	reasonUpgraded   = bridge.ReasonRoomUpgraded
+	reasonForbidden  = "not_permitted_to_send"
+	reasonTooLarge   = "too_large"
+	reasonRefused    = "refused_by_homeserver"
+)
+
+// ready says whether something can be posted in the room now. What nobody is there to see is held, and so is what must
+// wait for the room's state: whether the room is encrypted must be known before anything is sent.
+func (s *Service) ready(ctx context.Context, conv bridge.ConversationID) error {
+	v, err := s.rooms.view(ctx, conv, false)
+	impossible := func(reason string) error {
+		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reason}
+	}
+	var retry *bridge.ErrRetry
+	switch {
+	case errors.Is(err, errNotJoined):
+		return impossible(reasonNotInRoom)
+	case errors.As(err, &retry):
+		return &bridge.ErrHeld{Reason: reasonUnreadable, Again: retry.After}
+	case err != nil:
+		return &bridge.ErrHeld{Reason: reasonUnreadable, Again: 15 * time.Second}
+	case v.encrypted:
+		return impossible(reasonEncrypted)
+	case v.tombstone != nil:
+		return impossible(reasonUpgraded)
+	case v.others(false) == 0:
+		return &bridge.ErrHeld{Reason: reasonNobody, Again: 10 * time.Minute}
+	}
+	return nil
+}
+
+// sendFailed says what a failed send means for the delivery. Only a clear refusal is the end of it.
+func (s *Service) sendFailed(ctx context.Context, conv bridge.ConversationID, err error) error {
+	switch {
+	case answered(err, http.StatusRequestEntityTooLarge), errors.Is(err, mautrix.MTooLarge):
+		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonTooLarge}
+	case answered(err, http.StatusBadRequest):
+		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonRefused}
+	case answered(err, http.StatusForbidden, http.StatusNotFound):
+		if _, verr := s.rooms.view(ctx, conv, true); errors.Is(verr, errNotJoined) {
+			return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reasonNotInRoom}
+		} else if verr != nil {
+			return err
+		}
+		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonForbidden}
+	}
+	return err
+}
+
+// conversation is where a posting stands: after a room was upgraded, not where its question was asked.
+func conversation(q bridge.Question, p bridge.Posting) bridge.ConversationID {
+	if p.Conversation != "" {
+		return p.Conversation
+	}
+	return q.Conversation
+}
+
+// inThread relates a message to the thread of its question.
+func inThread(root, last bridge.MessageID) map[string]any {
+	return map[string]any{
+		"rel_type": "m.thread", "event_id": string(root), "is_falling_back": true,
+		"m.in_reply_to": map[string]any{"event_id": string(last)},
+	}
+}

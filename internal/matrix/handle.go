@@ -1,0 +1,114 @@
+package matrix
+
+import (
+	"context"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// handle does what one stored event asks for, and marks it as handled. It may be called again with the same event after
+// a crash.
+func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
+	e, ok := decodeEvent(ev.Raw)
+	if !ok {
+		return &unusable{"it is no well-formed event"}
+	}
+	switch {
+	case e.StateKey != nil:
+		return w.state(ctx, e)
+	case bridge.UserID(e.Sender) == w.s.hs.bot:
+		return w.echo(ctx, e, ev)
+	case e.Type == "m.room.redaction":
+		return w.redaction(ctx, e, ev)
+	case e.Type == "m.room.encrypted":
+		// A message we cannot read is no answer, and the room is encrypted from now on.
+		if err := w.encrypted(ctx, e); err != nil {
+			return err
+		}
+		return w.finish(ctx, e)
+	}
+	if carrier, ok := w.s.carriers[bridge.UserID(e.Sender)]; ok {
+		return w.carried(ctx, e, carrier)
+	}
+	if w.s.machines[bridge.UserID(e.Sender)] {
+		return w.finish(ctx, e)
+	}
+	in, ok := e.interaction(string(w.s.hs.bot))
+	if !ok {
+		return w.finish(ctx, e)
+	}
+	return w.receive(ctx, in, ev)
+}
+
+func (w *worker) finish(ctx context.Context, e event) error {
+	return w.s.store.FinishInteraction(ctx, bridge.InteractionID(e.ID))
+}
+
+func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.InboxEvent) error {
+	_, _, encrypted, err := w.s.store.Standing(ctx, in.Conversation)
+	if err != nil {
+		return err
+	}
+	in.Seq, in.Exposed = ev.Seq, encrypted
+	return w.engine.Receive(ctx, in)
+}
+
+// echo takes a message of ours that came back: it names the send that it is, whose result we may not know yet.
+func (w *worker) echo(ctx context.Context, e event, ev bridge.InboxEvent) error {
+	return w.s.store.Atomically(ctx, func(ctx context.Context) error {
+		if err := w.finish(ctx, e); err != nil {
+			return err
+		}
+		key := e.Content.string(sendKey)
+		if key == "" {
+			return nil
+		}
+		sent, ok, err := w.s.store.SendByKey(ctx, key)
+		if err != nil || !ok || sent.Conversation != bridge.ConversationID(e.Room) {
+			return err
+		}
+		if sent.Message == "" {
+			if err := w.s.store.SendDone(ctx, key, bridge.MessageID(e.ID)); err != nil {
+				return err
+			}
+		}
+		if sent.Question == "" {
+			return nil
+		}
+		return w.engine.Echoed(ctx, bridge.Echo{
+			Question: sent.Question, Conversation: sent.Conversation, Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: e.SentAt,
+		})
+	})
+}
+
+// redaction takes an event that was taken away: a question cannot be answered in its room any more, and a reply that was
+// no answer yet cannot become one.
+func (w *worker) redaction(ctx context.Context, e event, ev bridge.InboxEvent) error {
+	target, ok := e.redaction()
+	if !ok {
+		return w.finish(ctx, e)
+	}
+	isQuestion, err := w.engine.QuestionRedacted(ctx, bridge.ConversationID(e.Room), bridge.MessageID(target))
+	if err != nil {
+		return err
+	}
+	if isQuestion {
+		return w.finish(ctx, e)
+	}
+	in, _ := e.interaction(string(w.s.hs.bot))
+	return w.receive(ctx, in, ev)
+}
+
+// encrypted notes that a room is encrypted, from now on and for ever. Questions that were asked before it cannot be
+// answered there by this bridge.
+func (w *worker) encrypted(ctx context.Context, e event) error {
+	room := bridge.ConversationID(e.Room)
+	_, _, known, err := w.s.store.Standing(ctx, room)
+	if err != nil || known {
+		return err
+	}
+	if err := w.engine.Unanswerable(ctx, room, reasonEncrypted); err != nil {
+		return err
+	}
+	return w.s.store.SetEncrypted(ctx, room)
+}

@@ -1,0 +1,141 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// outcomeOf is how a question ended, as its carrier and every other program reads it. A property that does not apply is
+// null. A set or a multiple choice has items besides.
+func outcomeOf(q bridge.Question, p bridge.Posting) map[string]any {
+	o := map[string]any{
+		"elicitation_id": q.ElicitationID, "question_event_id": string(p.Messages[0].ID), "board_id": readObject(q.Content).string("board_id"),
+		"state": string(q.State), "option_id": nil, "text": nil, "comment": nil, "input": nil,
+		"answer_event_id": nil, "decided_by": nil, "decided_at": nil, "reason": nil,
+	}
+	if q.SettledAt != nil {
+		o["decided_at"] = q.SettledAt.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	switch {
+	case q.Reason != "":
+		o["reason"] = q.Reason
+	case q.CancelledBy != "":
+		o["reason"] = "cancelled_by_" + string(q.CancelledBy)
+	}
+	a := q.Answer
+	if a == nil {
+		return o
+	}
+	o["decided_by"], o["comment"], o["input"] = string(a.By.ID), optional(a.Comment), optional(a.Input)
+	o["decided_at"] = a.At.UTC().Format("2006-01-02T15:04:05.000Z")
+	if a.Event != "" {
+		o["answer_event_id"] = string(a.Event)
+	}
+	if len(a.Items) == 1 && !q.Items[0].Multiple {
+		o["text"] = optional(a.Items[0].Text)
+		if len(a.Items[0].Selected) == 1 {
+			o["option_id"] = string(a.Items[0].Selected[0])
+		}
+		return o
+	}
+	var items []map[string]any
+	for _, item := range a.Items {
+		selected := []string{}
+		for _, id := range item.Selected {
+			selected = append(selected, string(id))
+		}
+		items = append(items, map[string]any{"header": item.Header, "selected": selected, "text": optional(item.Text)})
+	}
+	o["items"] = items
+	return o
+}
+
+func optional(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+// shownText is how much of a typed answer a notice repeats, in characters. The outcome has all of it.
+const shownText = 300
+
+// outcomeSentence says to people how a question ended.
+func outcomeSentence(q bridge.Question) string {
+	switch q.State {
+	case bridge.Answered:
+		return fmt.Sprintf("Answered by %s: %s", personName(q.Answer.By), answerText(q))
+	case bridge.Expired:
+		return "Expired without an answer."
+	case bridge.Cancelled:
+		return cancelledSentence(q)
+	}
+	return "This question is open."
+}
+
+func cancelledSentence(q bridge.Question) string {
+	switch {
+	case q.CancelledBy == bridge.ByResponder:
+		return "Dismissed without an answer."
+	case q.CancelledBy == bridge.Superseded:
+		return "Replaced by a newer question."
+	case q.Reason == "edited":
+		return "Withdrawn, because the question was edited. It has to be asked again."
+	}
+	return "Withdrawn by the asker."
+}
+
+func personName(r bridge.Responder) string {
+	if name := schema.ShownLine(r.DisplayName); strings.TrimSpace(name) != "" {
+		return name + " (" + string(r.ID) + ")"
+	}
+	return string(r.ID)
+}
+
+func answerText(q bridge.Question) string {
+	var parts []string
+	for i, item := range q.Answer.Items {
+		part := ""
+		switch {
+		case item.Text != nil:
+			part = "“" + clipped(*item.Text) + "”"
+		case i < len(q.Answer.Labels):
+			var labels []string
+			for _, l := range q.Answer.Labels[i] {
+				labels = append(labels, schema.ShownLine(l))
+			}
+			part = strings.Join(labels, ", ")
+		}
+		if len(q.Answer.Items) > 1 && item.Header != "" {
+			part = schema.ShownLine(item.Header) + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	text := strings.Join(parts, "; ")
+	for _, more := range []*string{q.Answer.Input, q.Answer.Comment} {
+		if more != nil {
+			text += " — “" + clipped(*more) + "”"
+		}
+	}
+	return text
+}
+
+func clipped(s string) string {
+	s = schema.ShownLine(s)
+	if runes := []rune(s); len(runes) > shownText {
+		return string(runes[:shownText]) + "…"
+	}
+	return s
+}
+
+// sinceThen is the moment that a courtesy names.
+func sinceThen(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return " at " + at.UTC().Format("15:04 UTC on 2 January")
+}

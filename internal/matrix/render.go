@@ -1,0 +1,115 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// Render implements [bridge.Channel]. A carrier's question stands in the room already; it only gets its reactions.
+func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Posting, key string) (bridge.Change, error) {
+	conv, step := conversation(q, p), progressOf(q, p).Step
+	if q.Carried != nil && step == 0 && conv == q.Conversation {
+		m := bridge.Message{ID: q.Carried.Message, PostedAt: q.CreatedAt}
+		s.seed(ctx, q, step, conv, m.ID, key)
+		return bridge.Change{Messages: []bridge.Message{m}}, nil
+	}
+	if q.State.Terminal() {
+		return s.found(ctx, p, step, key)
+	}
+	if err := s.ready(ctx, conv); err != nil {
+		return bridge.Change{}, err
+	}
+	m, err := s.post(ctx, q, p, step, key)
+	if err != nil {
+		return bridge.Change{}, err
+	}
+	s.seed(ctx, q, step, conv, m.ID, key)
+	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
+}
+
+// found gives what an earlier try has posted, for a question that was settled meanwhile: its message is to be closed.
+func (s *Service) found(ctx context.Context, p bridge.Posting, step int, key string) (bridge.Change, error) {
+	id, ok, err := s.sends.find(ctx, key)
+	if err != nil || !ok {
+		return bridge.Change{}, err
+	}
+	m := bridge.Message{ID: id, PostedAt: s.clock.Now(), Item: step}
+	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
+}
+
+// Updated implements [bridge.Channel]: the step before loses its reactions, the next one is posted below it.
+func (s *Service) Updated(ctx context.Context, q bridge.Question, p bridge.Posting, _ *bridge.Interaction, key string) (bridge.Change, error) {
+	change, err := s.Render(ctx, q, p, key)
+	if err == nil && len(p.Messages) > 0 {
+		if err := s.clearReactions(ctx, q, conversation(q, p), change.Messages[len(change.Messages)-1].ID); err != nil {
+			zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not take the reactions of an earlier step away")
+		}
+	}
+	return change, err
+}
+
+func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting, step int, key string) (bridge.Message, error) {
+	conv := conversation(q, p)
+	content, err := s.content(q, step)
+	var refusal *schema.Refusal
+	if errors.As(err, &refusal) {
+		return bridge.Message{}, &bridge.ErrImpossible{State: bridge.Failed, Reason: "cannot be sent: " + refusal.Error()}
+	}
+	if err != nil {
+		return bridge.Message{}, err
+	}
+	if len(p.Messages) > 0 {
+		content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
+	}
+	before := s.clock.Now()
+	id, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content})
+	if err != nil {
+		return bridge.Message{}, s.sendFailed(ctx, conv, err)
+	}
+	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(conv)).Str("event_id", string(id)).Msg("Question posted")
+	return bridge.Message{ID: id, PostedAt: before, Item: step}, nil
+}
+
+// The reactions are put up and taken away by these parts of a send's key.
+const keycapPart = "/keycap/"
+
+func keycap(n int) string { return fmt.Sprintf("%d\ufe0f\u20e3", n) }
+
+// longestNap is how long putting up reactions waits for a homeserver that asks for it.
+const longestNap = 5 * time.Second
+
+// seed puts the number reactions up, for answering with one click. The question does without them where that fails.
+func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv bridge.ConversationID, m bridge.MessageID, key string) {
+	if !s.cfg.Keycaps {
+		return
+	}
+	for _, n := range (reader{q: q, item: q.Items[step]}).reactions() {
+		err := s.react(ctx, q, conv, m, fmt.Sprintf("%s%s%s/%d", key, keycapPart, m, n), keycap(n))
+		var retry *bridge.ErrRetry
+		if errors.As(err, &retry) && retry.After <= longestNap {
+			select {
+			case <-time.After(retry.After):
+			case <-ctx.Done():
+				return
+			}
+			err = s.react(ctx, q, conv, m, fmt.Sprintf("%s%s%s/%d", key, keycapPart, m, n), keycap(n))
+		}
+		if err != nil {
+			zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not put up a reaction")
+			return
+		}
+	}
+}
+
+func (s *Service) react(ctx context.Context, q bridge.Question, conv bridge.ConversationID, m bridge.MessageID, key, symbol string) error {
+	content := map[string]any{"m.relates_to": map[string]any{"rel_type": "m.annotation", "event_id": string(m), "key": symbol}}
+	_, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.reaction", content: content})
+	return err
+}

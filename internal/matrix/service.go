@@ -1,0 +1,162 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"maunium.net/go/mautrix/appservice"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// Config is how the channel behaves.
+type Config struct {
+	ServerName    string // of the homeserver
+	HomeserverURL string
+	Registration  *appservice.Registration
+
+	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's.
+	Invite []string
+	// Bots are user ids that never answer: other bots and relays.
+	Bots []bridge.UserID
+	// Carriers may post question.v2 events themselves.
+	Carriers []Carrier
+	// AgentUsers are the Matrix accounts of agents; an asker's own accounts never answer its questions.
+	AgentUsers map[bridge.AgentID][]bridge.UserID
+	Admins     Admins
+	// Rooms are the codes that stand for rooms: a room id or an alias for each.
+	Rooms map[string]string
+	// Keycaps adds number reactions to questions of two to nine options.
+	Keycaps bool
+	// Redactions says whether the bot syncs for redactions, which some homeservers never push.
+	Redactions Redactions
+
+	RequestTimeout time.Duration // of one request to the homeserver; 30 seconds unless set
+	RoomsAtOnce    int           // how many rooms' events are handled at once; 8 unless set
+}
+
+// Carrier is a Matrix user that may post questions of an agent.
+type Carrier struct {
+	User  bridge.UserID
+	Agent bridge.AgentID
+	// FreeTextReplies lets prose answer the free_text questions of this carrier.
+	FreeTextReplies bool
+}
+
+// Admins says who is a workspace admin. An empty list allows nobody.
+type Admins struct {
+	Users map[string][]bridge.UserID // by room id or board id
+	// PowerLevel, if set, makes an admin of everybody in the room with at least this level, and of the creators of a
+	// room whose version gives them all power.
+	PowerLevel *int64
+}
+
+// Redactions is how we learn about redactions.
+type Redactions string
+
+// RedactionsAuto syncs until the homeserver is seen to push one; RedactionsPushed never syncs.
+const (
+	RedactionsAuto   Redactions = "auto"
+	RedactionsPushed Redactions = "pushed"
+)
+
+// Service is the Matrix side of the bridge: it implements [bridge.Channel] and [bridge.Gatekeeper], serves the
+// application service's routes, and runs the inbox.
+type Service struct {
+	cfg   Config
+	reg   *appservice.Registration
+	as    *appservice.AppService
+	hs    *homeserver
+	store Store
+	clock bridge.Clock
+	rooms *rooms
+	sends *sends
+
+	carriers map[bridge.UserID]Carrier
+	machines map[bridge.UserID]bool
+	wake     chan struct{}
+	asides   asideLog
+}
+
+var (
+	_ bridge.Channel    = (*Service)(nil)
+	_ bridge.Gatekeeper = (*Service)(nil)
+	_ Engine            = (*bridge.Engine)(nil)
+)
+
+// New makes the channel. It touches neither the network nor the store.
+func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
+	if cfg.Registration == nil {
+		return nil, errors.New("matrix: no registration")
+	}
+	if err := CheckRegistration(cfg.Registration, cfg.ServerName); err != nil {
+		return nil, err
+	}
+	if cfg.RequestTimeout <= 0 {
+		cfg.RequestTimeout = 30 * time.Second
+	}
+	if cfg.RoomsAtOnce <= 0 {
+		cfg.RoomsAtOnce = 8
+	}
+	as, err := appservice.CreateFull(appservice.CreateOpts{
+		Registration: cfg.Registration, HomeserverDomain: cfg.ServerName, HomeserverURL: cfg.HomeserverURL,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("matrix: %w", err)
+	}
+	hs := newHomeserver(as, cfg.RequestTimeout)
+	s := &Service{
+		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
+		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock},
+		carriers: map[bridge.UserID]Carrier{}, machines: map[bridge.UserID]bool{hs.bot: true},
+		wake: make(chan struct{}, 1),
+	}
+	as.QueryHandler = queries{bot: as.BotMXID()}
+	for _, c := range cfg.Carriers {
+		s.carriers[c.User], s.machines[c.User] = c, true
+	}
+	for _, b := range cfg.Bots {
+		s.machines[b] = true
+	}
+	return s, nil
+}
+
+// Bot is the user id that the bridge speaks with.
+func (s *Service) Bot() bridge.UserID { return s.hs.bot }
+
+// Handler serves what the homeserver calls: the transactions, and mautrix's queries and ping.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /_matrix/app/v1/transactions/{txnID}", s.putTransaction)
+	mux.HandleFunc("GET /_matrix/app/v1/rooms/{roomAlias}", s.as.GetRoom)
+	mux.HandleFunc("GET /_matrix/app/v1/users/{userID}", s.as.GetUser)
+	mux.HandleFunc("POST /_matrix/app/v1/ping", s.as.PostPing)
+	return mux
+}
+
+// Run handles what comes in until ctx ends: the inbox, and the sync for redactions where it is needed. It returns an
+// error only when it cannot go on.
+func (s *Service) Run(ctx context.Context, engine Engine) error {
+	if err := s.distrustRooms(ctx); err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	if s.cfg.Redactions != RedactionsPushed {
+		running.Go(func() { s.syncRedactions(ctx) })
+	}
+	running.Go(func() { (&worker{s: s, engine: engine}).run(ctx) })
+	running.Wait()
+	return nil
+}
+
+// arrived tells the worker that there may be something to do.
+func (s *Service) arrived() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

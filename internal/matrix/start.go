@@ -1,0 +1,79 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// Report is what a check of the homeserver found.
+type Report struct {
+	Versions []string      // the specification versions it speaks
+	Bot      bridge.UserID // who it takes us for
+	Ping     string        // "ok", "unsupported", or what went wrong when it called us back
+}
+
+// Connect makes sure that the homeserver knows us: it answers, our token is the bot's, and the bot has an account.
+// Where the homeserver can be asked to call us back, it is; a failure of that is reported and is no error, because we
+// may not be listening yet.
+func (s *Service) Connect(ctx context.Context) (Report, error) {
+	var r Report
+	versions, err := s.versions(ctx)
+	if err != nil {
+		return r, fmt.Errorf("reach the homeserver: %w", err)
+	}
+	s.hs.cli.SpecVersions = versions
+	for _, v := range versions.Versions {
+		r.Versions = append(r.Versions, v.String())
+	}
+	if err := s.register(ctx); err != nil {
+		return r, err
+	}
+	var who mautrix.RespWhoami
+	if err := s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "account", "whoami"}, nil, nil, &who); err != nil {
+		return r, fmt.Errorf("ask the homeserver who we are: %w", err)
+	}
+	if r.Bot = bridge.UserID(who.UserID); r.Bot != s.hs.bot {
+		return r, fmt.Errorf("the homeserver takes us for %s, not for the bot %s", r.Bot, s.hs.bot)
+	}
+	r.Ping = s.ping(ctx, versions)
+	zerolog.Ctx(ctx).Info().Str("bot", string(r.Bot)).Str("ping", r.Ping).Msg("Homeserver reached")
+	return r, nil
+}
+
+func (s *Service) versions(ctx context.Context) (*mautrix.RespVersions, error) {
+	var v mautrix.RespVersions
+	err := s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"versions"}, nil, nil, &v)
+	return &v, err
+}
+
+// register makes the bot's account. One that exists is what we want. (Field case A24.)
+func (s *Service) register(ctx context.Context) error {
+	body := map[string]any{"type": mautrix.AuthTypeAppservice, "username": s.reg.SenderLocalpart, "inhibit_login": true}
+	err := s.hs.call(ctx, http.MethodPost, mautrix.ClientURLPath{"v3", "register"}, nil, body, nil)
+	if err == nil || errors.Is(err, mautrix.MUserInUse) {
+		return nil
+	}
+	return fmt.Errorf("register the bot: %w", err)
+}
+
+func (s *Service) ping(ctx context.Context, versions *mautrix.RespVersions) string {
+	if !versions.Supports(mautrix.FeatureAppservicePing) {
+		return "unsupported"
+	}
+	body := map[string]any{"transaction_id": "ping"}
+	err := s.hs.call(ctx, http.MethodPost, mautrix.ClientURLPath{"v1", "appservice", s.reg.ID, "ping"}, nil, body, nil)
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, mautrix.MUnrecognized), errors.Is(err, mautrix.MNotFound):
+		return "unsupported"
+	}
+	return err.Error()
+}

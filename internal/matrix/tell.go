@@ -1,0 +1,46 @@
+package matrix
+
+import (
+	"context"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+// Tell implements [bridge.Channel]: a notice in the question's thread, in reply to what the person did. Nobody is told
+// anything in an encrypted room, where it would stand in clear.
+func (s *Service) Tell(ctx context.Context, q bridge.Question, p bridge.Posting, c bridge.Courtesy, key string) error {
+	conv := conversation(q, p)
+	v, err := s.rooms.view(ctx, conv, false)
+	if err != nil {
+		return err
+	}
+	if v.encrypted || s.machines[c.To] {
+		return nil
+	}
+	content := notice(courtesySentence(q, c))
+	content["m.mentions"] = map[string]any{"user_ids": []string{string(c.To)}}
+	root := c.Thread
+	if len(p.Messages) > 0 {
+		root = p.Messages[0].ID
+	}
+	reply := map[string]any{"m.in_reply_to": map[string]any{"event_id": string(c.About)}}
+	if root != "" {
+		reply["rel_type"], reply["event_id"], reply["is_falling_back"] = "m.thread", string(root), false
+	}
+	content["m.relates_to"] = reply
+	_, err = s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content})
+	return err
+}
+
+func courtesySentence(q bridge.Question, c bridge.Courtesy) string {
+	switch {
+	case c.Kind != bridge.Stale:
+		return c.Reason
+	case !q.State.Terminal():
+		return "That step of the question is over. Please answer the newest one in this thread."
+	case q.State == bridge.Answered:
+		return "This question is over" + sinceThen(q.SettledAt) + ". " + outcomeSentence(q)
+	default:
+		return "This question is over" + sinceThen(q.SettledAt) + ": " + outcomeSentence(q)
+	}
+}
