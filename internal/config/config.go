@@ -106,6 +106,9 @@ type Replies struct {
 	Unthreaded string `yaml:"unthreaded"`
 }
 
+// Everybody in [Join] stands for every user of every server.
+const Everybody = "*"
+
 // Join says whose invites the bot accepts.
 type Join struct {
 	From []string `yaml:"from"` // user ids and server names; the own server if absent, nobody if empty
