@@ -1,4 +1,5 @@
-# make build   the programs, into bin/
+# make run     build, then the demo: a homeserver, two people, a room and a question
+# make build   the programs, into bin/; the homeserver for demo and tests takes a minute or two the first time
 # make test    everything that must hold, race detector on
 # make check   formatting, vet, module files
 # make soak    what takes longer: fuzzing, 200,000 documents against ajv
@@ -7,14 +8,18 @@
 GO ?= go
 NPM ?= npm
 FUZZTIME ?= 60s
+DENDRITE := bin/dendrite
 AJV := schema/ajv/node_modules/.installed
 
-.PHONY: build test check soak bench clean
+.PHONY: run build test check soak bench clean
 
-build:
+run: build
+	bin/questiond demo
+
+build: $(DENDRITE)
 	$(GO) build -o bin/ ./cmd/...
 
-test: check $(AJV)
+test: check $(AJV) $(DENDRITE)
 	$(GO) test -race ./...
 
 check:
@@ -30,6 +35,11 @@ soak: $(AJV)
 
 bench:
 	$(GO) test ./schema -run '^$$' -bench . -benchtime 3s -cpu 1
+
+# The homeserver, pinned in a module of its own.
+$(DENDRITE): internal/testserver/dendrite/go.mod internal/testserver/dendrite/go.sum
+	cd internal/testserver/dendrite && $(GO) build -o ../../../$(DENDRITE) github.com/matrix-org/dendrite/cmd/dendrite
+	touch $@
 
 # The validator of the differential test, at the versions of its lock file.
 $(AJV): schema/ajv/package.json schema/ajv/package-lock.json schema/ajv/.npmrc

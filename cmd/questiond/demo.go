@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/config"
@@ -135,16 +136,8 @@ func (d *demo) serve(ctx context.Context) error {
 	return stage.play(ctx)
 }
 
-// isTerminal says whether somebody sits at the other end. The null device is a character device too.
+// isTerminal says whether somebody sits at the other end.
 func isTerminal(r io.Reader) bool {
 	file, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
+	return ok && term.IsTerminal(int(file.Fd()))
 }

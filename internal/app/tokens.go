@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -49,15 +47,12 @@ func (t *Tokens) Close() error { return t.close() }
 
 // Add makes a token and gives its secret, which is kept nowhere.
 func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, err error) {
-	secret = "qb_" + rand.Text() + rand.Text()
-	kept = Token{
-		ID:        "t_" + strings.ToLower(rand.Text()[:10]),
-		Agent:     bridge.AgentID(g.Agent),
-		Hash:      sha256.Sum256([]byte(secret)),
-		Rooms:     g.Rooms,
-		Scopes:    g.Scopes,
-		CreatedAt: time.Now().Truncate(time.Millisecond),
-		ExpiresAt: g.ExpiresAt,
+	secret, kept, err = httpapi.NewToken(httpapi.TokenTerms{
+		Agent: bridge.AgentID(g.Agent), Rooms: g.Rooms, Scopes: g.Scopes,
+		Now: time.Now().Truncate(time.Millisecond), ExpiresAt: g.ExpiresAt,
+	})
+	if err != nil {
+		return "", Token{}, err
 	}
 	if err := t.book.AddToken(ctx, kept); err != nil {
 		return "", Token{}, fmt.Errorf("store token: %w", err)

@@ -81,6 +81,6 @@ var imports = []row{
 	},
 	{
 		packages: []string{"cmd/questiond"},
-		own:      []string{"internal/app", "internal/config", "internal/testserver"}, outside: []string{cobra},
+		own:      []string{"internal/app", "internal/config", "internal/testserver"}, outside: []string{cobra, term},
 	},
 }

@@ -68,7 +68,7 @@ type Database struct {
 type Room struct {
 	Code string `yaml:"code"`
 	Room string `yaml:"room"`           // a room id or an alias
-	Name string `yaml:"name,omitempty"` // as webhooks show it; the room's own name if empty
+	Name string `yaml:"name,omitempty"` // the one that the room has in Matrix if empty
 }
 
 // Agent says how an asker is named to people, and which accounts are the asker itself.
@@ -105,6 +105,9 @@ type Replies struct {
 	// pending question; or never.
 	Unthreaded string `yaml:"unthreaded"`
 }
+
+// Everybody in [Join] stands for every user of every server.
+const Everybody = "*"
 
 // Join says whose invites the bot accepts.
 type Join struct {

@@ -56,7 +56,7 @@ var faulty = []struct{ name, text, want string }{
 	{"a board admin that is no user", "workspace_admins: {boards: {b: [a]}}", "workspace_admins.boards.b[0]: must be a user id like @alice:example.org of at most 255 bytes"},
 	{"everybody an admin", "workspace_admins: {power_level: 0}", "workspace_admins.power_level: must be 1 to 9007199254740991: everybody has at least 0"},
 	{"another way to reply", "replies: {unthreaded: always}", "replies.unthreaded: must be direct or never"},
-	{"invites from a room", "join: {from: ['!a:h']}", "join.from[0]: must be a user id like @alice:example.org or a server name like example.org"},
+	{"invites from a room", "join: {from: ['!a:h']}", "join.from[0]: must be a user id like @alice:example.org, a server name like example.org, or *"},
 	{"a bot that is no user", "bots: [x]", "bots[0]: must be a user id like @alice:example.org of at most 255 bytes"},
 	{"an unknown level", "logging: {min_level: loud}", "Unknown Level String: 'loud', defaulting to NoLevel"},
 	{"an unknown writer", "logging: {writers: [{type: paper}]}", "logging.writers[0].type: must be stdout, stderr, file, syslog, syslog-cee or journald"},

@@ -172,8 +172,8 @@ func (k *checker) admins(a WorkspaceAdmins, rooms []Room) {
 
 func (k *checker) join(j Join) {
 	for i, from := range j.From {
-		k.rule(isUser(from) || isServerName(from), fmt.Sprintf("join.from[%d]", i),
-			"must be a user id like @alice:example.org or a server name like example.org")
+		k.rule(from == Everybody || isUser(from) || isServerName(from), fmt.Sprintf("join.from[%d]", i),
+			"must be a user id like @alice:example.org, a server name like example.org, or *")
 	}
 }
 
