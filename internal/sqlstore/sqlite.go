@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"go.mau.fi/util/dbutil"
 )
 
 // sqliteURI makes the file, readable by its owner alone, and its address. Transactions take the write lock when they
@@ -36,7 +38,7 @@ func sqliteURI(path string) (string, error) {
 // Checkpoint moves the write-ahead log of SQLite into the database and cuts it to nothing, so that nothing erased can be
 // read there any more. It gives way to readers: then it does what it can and returns nil. PostgreSQL looks after its own.
 func (s *Store) Checkpoint(ctx context.Context) error {
-	if s.gate == nil {
+	if s.db.Dialect != dbutil.SQLite {
 		return nil
 	}
 	leave, err := s.gate.enter(ctx)

@@ -73,7 +73,7 @@ func connect(c Config) (*Store, error) {
 			return nil, err
 		}
 		config.PoolConfig = dbutil.PoolConfig{Type: "sqlite3-fk-wal-fullsync", URI: uri, MaxOpenConns: 8}
-		s.dialect, s.gate = sqliteDialect, make(gate, 1)
+		s.dialect = sqliteDialect
 	case Postgres:
 		if c.URI == "" {
 			return nil, errors.New("no PostgreSQL address")
@@ -85,6 +85,12 @@ func connect(c Config) (*Store, error) {
 	}
 	if c.MaxOpenConns > 0 {
 		config.MaxOpenConns = c.MaxOpenConns
+	}
+	s.gate = newGate(config.MaxOpenConns)
+	if c.Type == SQLite {
+		s.gate = newGate(1)
+	} else if c.Serving {
+		config.MaxOpenConns++ // the one that holds the lock
 	}
 	config.MaxIdleConns = config.MaxOpenConns
 	db, err := dbutil.NewFromConfig(owner, config, queryLog{c.Log})

@@ -15,20 +15,49 @@ import (
 // five seconds.
 const attempts = 5
 
-// gate lets one writer in at a time, in order of arrival. SQLite would let them in one at a time as well, but by polling,
-// in no order, and gives up after its timeout. A nil gate is always open.
-type gate chan struct{}
+// gate lets so many writers in at a time. On SQLite that is one, in order of arrival: the database itself lets them in by
+// polling, in no order, and only until its timeout. On PostgreSQL it is as many as there are connections, or one alone:
+// a writer that lost against others of this process cannot lose against them again.
+type gate struct {
+	places chan struct{}
+	alone  chan struct{}
+}
+
+func newGate(places int) gate {
+	return gate{places: make(chan struct{}, places), alone: make(chan struct{}, 1)}
+}
 
 func (g gate) enter(ctx context.Context) (leave func(), err error) {
-	if g == nil {
-		return func() {}, nil
+	return take(ctx, g.places, 1)
+}
+
+func (g gate) enterAlone(ctx context.Context) (leave func(), err error) {
+	last, err := take(ctx, g.alone, 1)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case g <- struct{}{}:
-		return func() { <-g }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	leave, err = take(ctx, g.places, cap(g.places))
+	last()
+	return leave, err
+}
+
+func take(ctx context.Context, places chan struct{}, n int) (leave func(), err error) {
+	taken := 0
+	leave = func() {
+		for range taken {
+			<-places
+		}
 	}
+	for taken < n {
+		select {
+		case places <- struct{}{}:
+			taken++
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
 }
 
 // Atomically implements [bridge.Store]. Inside another call it joins that transaction. A transaction that lost against
@@ -55,16 +84,20 @@ func (s *Store) write(ctx context.Context, f func(ctx context.Context) error) er
 	if _, ok := s.transaction(ctx); ok {
 		return f(ctx)
 	}
-	leave, err := s.gate.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
+	enter := s.gate.enter
 	for attempt := 1; ; attempt++ {
-		err := f(ctx)
+		leave, err := enter(ctx)
+		if err != nil {
+			return err
+		}
+		err = func() error {
+			defer leave() // also when f panics
+			return f(ctx)
+		}()
 		if attempt == attempts || !temporary(err) {
 			return err
 		}
+		enter = s.gate.enterAlone
 		pause := time.Duration(attempt) * (5*time.Millisecond + rand.N(20*time.Millisecond))
 		select {
 		case <-time.After(pause):

@@ -133,7 +133,6 @@ CREATE TABLE sends (
 );
 CREATE INDEX sends_question ON sends (question, number);
 CREATE INDEX sends_conversation ON sends (conversation) WHERE question IS NOT NULL;
-CREATE INDEX sends_alone ON sends (first_try) WHERE question IS NULL;
 
 CREATE TABLE room_state (
 	conversation TEXT   NOT NULL,

@@ -1,0 +1,168 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+func messages(ids ...bridge.MessageID) (all []bridge.Message) {
+	for i, id := range ids {
+		all = append(all, bridge.Message{ID: id, PostedAt: after(i), Item: i})
+	}
+	return all
+}
+
+var postings = []promise{
+	{"a question never posted has an empty posting", func(k *kit) {
+		q := k.ask()
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), bridge.Posting{Question: q.ID, Conversation: room})
+	}},
+	{"a posting comes back with every field", func(k *kit) {
+		q := k.ask()
+		p := filled[bridge.Posting]()
+		p.Question, p.Revision = q.ID, 0
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+	}},
+	{"a posting is replaced whole, and its messages stay linked", func(k *kit) {
+		q := k.ask()
+		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a", "$b"), Progress: json.RawMessage(`{"step":1}`), Moving: true, ChangedAt: after(1)}
+		k.ok(k.SavePosting(k.Context(), p))
+		p.Messages, p.Progress, p.Moving, p.ChangedAt = messages("$c"), nil, false, after(2)
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+		for _, m := range []bridge.MessageID{"$a", "$b", "$c"} {
+			k.is(string(m), only(k.QuestionOf(k.Context(), room, m))(k), q.ID)
+		}
+		p.Messages = nil
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("without messages", got(k.Posting(k.Context(), q.ID))(k), p)
+	}},
+	{"large progress comes back byte for byte", func(k *kit) {
+		q := k.ask()
+		p := bridge.Posting{Question: q.ID, Conversation: room, Progress: json.RawMessage(`{ "x" : "` + strings.Repeat("é<", 100_000) + `" }`), ChangedAt: start}
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+	}},
+	{"messages belong to a question within their conversation", func(k *kit) {
+		a, b := k.ask(), k.ask()
+		k.ok(k.LinkMessage(k.Context(), room, "$m", a.ID))
+		k.ok(k.LinkMessage(k.Context(), "!other:example.org", "$m", b.ID))
+		k.is("here", only(k.QuestionOf(k.Context(), room, "$m"))(k), a.ID)
+		k.is("there", only(k.QuestionOf(k.Context(), "!other:example.org", "$m"))(k), b.ID)
+		absent(k.QuestionOf(k.Context(), room, "$other"))(k)
+	}},
+	{"a linked message stays with its first question", func(k *kit) {
+		a, b := k.ask(), k.ask()
+		k.ok(k.LinkMessage(k.Context(), room, "$m", a.ID))
+		k.ok(k.LinkMessage(k.Context(), room, "$m", b.ID))
+		k.is("of", only(k.QuestionOf(k.Context(), room, "$m"))(k), a.ID)
+	}},
+	{"an echo counts whether it comes before the posting or after", func(k *kit) {
+		q := k.ask()
+		k.ok(k.LinkMessage(k.Context(), room, "$a", q.ID))
+		k.ok(k.SeenMessage(k.Context(), room, "$a", 7))
+		k.ok(k.SavePosting(k.Context(), bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a", "$b"), ChangedAt: start}))
+		k.ok(k.SeenMessage(k.Context(), room, "$b", 9))
+		p := got(k.Posting(k.Context(), q.ID))(k)
+		k.is("sequence", []int64{p.Messages[0].Seq, p.Messages[1].Seq}, []int64{7, 9})
+		p.Messages[0].Seq = 0
+		k.ok(k.SavePosting(k.Context(), p))
+		p = got(k.Posting(k.Context(), q.ID))(k)
+		k.is("saved again", []int64{p.Messages[0].Seq, p.Messages[1].Seq}, []int64{7, 9})
+		k.ok(k.SeenMessage(k.Context(), room, "$a", 11))
+		k.is("seen again", got(k.Posting(k.Context(), q.ID))(k).Messages[0].Seq, int64(7))
+	}},
+	{"an advance moves the revision on", func(k *kit) {
+		q := k.ask()
+		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a"), Progress: json.RawMessage(`0`), ChangedAt: after(5)}
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("advanced", got(k.Advance(k.Context(), q.ID, 0, json.RawMessage(`{"step": 2}`), true))(k), true)
+		p.Revision, p.Progress, p.Moving = 1, json.RawMessage(`{"step": 2}`), true
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+		k.is("question", k.stored(q.ID).Revision, 1)
+		k.is("the same again", got(k.Advance(k.Context(), q.ID, 0, nil, false))(k), false)
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+		k.is("quietly", got(k.Advance(k.Context(), q.ID, 1, json.RawMessage(`3`), false))(k), true)
+		p.Revision, p.Progress, p.Moving = 2, json.RawMessage(`3`), false
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+	}},
+	{"a settled question does not advance", func(k *kit) {
+		q := k.ask()
+		k.settle(answered(q.ID, 1, start))
+		k.is("advanced", got(k.Advance(k.Context(), q.ID, 0, json.RawMessage(`1`), true))(k), false)
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), bridge.Posting{Question: q.ID, Conversation: room})
+	}},
+	{"a question that was never posted can advance", func(k *kit) {
+		q := k.ask()
+		k.is("advanced", got(k.Advance(k.Context(), q.ID, 0, json.RawMessage(`1`), false))(k), true)
+		p := got(k.Posting(k.Context(), q.ID))(k)
+		k.is("progress", p.Progress, json.RawMessage(`1`))
+		k.is("messages", len(p.Messages), 0)
+	}},
+	{"of advances at once one wins", func(k *kit) {
+		q := k.ask()
+		for revision := range 5 {
+			var winners, winner atomic.Int32
+			parallel(10, func(i int) {
+				moved, err := k.Advance(k.Context(), q.ID, revision, json.RawMessage(fmt.Sprint(i)), false)
+				if err != nil {
+					k.Error(err)
+				}
+				if moved {
+					winners.Add(1)
+					winner.Store(int32(i))
+				}
+			})
+			k.is("winners", winners.Load(), int32(1))
+			p := got(k.Posting(k.Context(), q.ID))(k)
+			k.is("progress", string(p.Progress), fmt.Sprint(winner.Load()))
+			k.is("revision", p.Revision, revision+1)
+		}
+	}},
+}
+
+var replies = []promise{
+	{"a reply is kept, replaced and dropped", func(k *kit) {
+		q := k.ask()
+		r := filled[bridge.Reply]()
+		r.Question = q.ID
+		absent(k.Reply(k.Context(), r.ID))(k)
+		k.ok(k.KeepReply(k.Context(), r))
+		k.is("reply", only(k.Reply(k.Context(), r.ID))(k), r)
+		r.Revision++
+		k.ok(k.KeepReply(k.Context(), r))
+		k.is("replaced", only(k.Reply(k.Context(), r.ID))(k), r)
+		k.ok(k.DropReply(k.Context(), r.ID))
+		absent(k.Reply(k.Context(), r.ID))(k)
+		k.ok(k.DropReply(k.Context(), r.ID))
+	}},
+	{"a key is new once for each question", func(k *kit) {
+		a, b := k.ask(), k.ask()
+		k.is("first", got(k.FirstTime(k.Context(), a.ID, "key"))(k), true)
+		k.is("again", got(k.FirstTime(k.Context(), a.ID, "key"))(k), false)
+		k.is("another key", got(k.FirstTime(k.Context(), a.ID, "other"))(k), true)
+		k.is("another question", got(k.FirstTime(k.Context(), b.ID, "key"))(k), true)
+	}},
+	{"a key is new to one of many at once", func(k *kit) {
+		q := k.ask()
+		var news atomic.Int32
+		parallel(30, func(int) {
+			isNew, err := k.FirstTime(k.Context(), q.ID, "key")
+			if err != nil {
+				k.Error(err)
+			}
+			if isNew {
+				news.Add(1)
+			}
+		})
+		k.is("new", news.Load(), int32(1))
+	}},
+	{"an interaction from elsewhere can be finished", func(k *kit) {
+		k.ok(k.FinishInteraction(k.Context(), "$none"))
+	}},
+}

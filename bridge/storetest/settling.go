@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
+
+var settling = []promise{
+	{"an answer settles", func(k *kit) {
+		q := k.ask()
+		a := filled[bridge.Answer]()
+		settled := k.settle(bridge.Settlement{Question: q.ID, State: bridge.Answered, Revision: 0, Answer: &a, At: after(50)})
+		at := after(50)
+		q.State, q.Answer, q.SettledAt = bridge.Answered, &a, &at
+		k.is("returned", settled, q)
+		k.is("stored", k.stored(q.ID), q)
+	}},
+	{"a cancellation settles", func(k *kit) {
+		q := k.ask()
+		settled := k.settle(bridge.Settlement{Question: q.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, Reason: "edited", At: after(50)})
+		at := after(50)
+		q.State, q.CancelledBy, q.Reason, q.SettledAt = bridge.Cancelled, bridge.ByAsker, "edited", &at
+		k.is("returned", settled, q)
+		k.is("stored", k.stored(q.ID), q)
+	}},
+	{"a loser gets the question as it stands", func(k *kit) {
+		q := k.ask()
+		first := k.settle(answered(q.ID, 1, after(1)))
+		for _, s := range []bridge.Settlement{
+			answered(q.ID, 2, after(2)),
+			{Question: q.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: after(2)},
+		} {
+			stands, won, err := k.Settle(k.Context(), s)
+			k.ok(err)
+			k.is("won", won, false)
+			k.is("returned", stands, first)
+		}
+		k.is("stored", k.stored(q.ID), first)
+	}},
+	{"an answer at the deadline is late", func(k *kit) {
+		q := k.ask()
+		for _, late := range []time.Time{q.ExpiresAt, q.ExpiresAt.Add(time.Millisecond)} {
+			stands, won, err := k.Settle(k.Context(), answered(q.ID, 1, late))
+			k.ok(err)
+			k.is("won", won, false)
+			k.is("returned", stands, q)
+		}
+		k.settle(answered(q.ID, 1, q.ExpiresAt.Add(-time.Millisecond)))
+	}},
+	{"a cancellation asks for no deadline", func(k *kit) {
+		q := k.ask()
+		k.settle(bridge.Settlement{Question: q.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: q.ExpiresAt})
+	}},
+	{"an answer to another revision loses", func(k *kit) {
+		q := k.ask()
+		k.is("advanced", got(k.Advance(k.Context(), q.ID, 0, nil, false))(k), true)
+		s := answered(q.ID, 1, after(1))
+		for _, s.Revision = range []int{0, 2} {
+			stands, won, err := k.Settle(k.Context(), s)
+			k.ok(err)
+			k.is("won", won, false)
+			k.is("revision", stands.Revision, 1)
+			k.is("state", stands.State, bridge.Pending)
+		}
+		s.Revision = 1
+		k.is("revision", k.settle(s).Revision, 1)
+	}},
+	{"what is no settlement is refused", func(k *kit) {
+		q := k.ask()
+		for _, s := range []bridge.Settlement{
+			{State: bridge.Answered},
+			{State: bridge.Pending},
+			{State: bridge.Expired},
+			{State: "done", Answer: answer(1, start)},
+			{State: bridge.Cancelled, Answer: answer(1, start)},
+			{State: bridge.Answered, Answer: answer(1, start), CancelledBy: bridge.ByAsker},
+			{State: bridge.Cancelled, CancelledBy: "nobody"},
+		} {
+			s.Question, s.Revision, s.At = q.ID, -1, start
+			if _, won, err := k.Settle(k.Context(), s); err == nil || won || bridge.CodeOf(err) != "" {
+				k.Errorf("%s: won %t, error %v", shown(s), won, err)
+			}
+		}
+		k.is("stored", k.stored(q.ID), q)
+	}},
+	{"of 50 answers at once one wins, and the others get it", func(k *kit) {
+		q := k.ask()
+		stands, won := make([]bridge.Question, 50), make([]bool, 50)
+		parallel(50, func(i int) {
+			var err error
+			if stands[i], won[i], err = k.Settle(k.Context(), answered(q.ID, i, after(i))); err != nil {
+				k.Error(err)
+			}
+		})
+		stored, winners := k.stored(q.ID), 0
+		for i := range stands {
+			k.is("returned", stands[i], stored)
+			if won[i] {
+				winners++
+				k.is("winner", stored.Answer, answer(i, after(i)))
+			}
+		}
+		k.is("winners", winners, 1)
+	}},
+	{"answers race the sweep and a cancellation, and one move wins", func(k *kit) {
+		for range 10 {
+			q := k.ask()
+			var moves atomic.Int32
+			parallel(8, func(i int) {
+				var won bool
+				var err error
+				switch i {
+				case 0:
+					var expired []bridge.Question
+					expired, err = k.ExpireDue(k.Context(), q.ExpiresAt, 10)
+					won = len(expired) > 0
+				case 1:
+					_, won, err = k.Settle(k.Context(), bridge.Settlement{Question: q.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: after(1)})
+				default:
+					_, won, err = k.Settle(k.Context(), answered(q.ID, i, q.ExpiresAt.Add(-time.Millisecond)))
+				}
+				if err != nil {
+					k.Error(err)
+				}
+				if won {
+					moves.Add(1)
+				}
+			})
+			k.is("moves", moves.Load(), int32(1))
+			k.is("settled", k.stored(q.ID).State.Terminal(), true)
+		}
+	}},
+	{"an answer races an advance, and one of them is too late", func(k *kit) {
+		for range 10 {
+			q := k.ask()
+			var answers, advances atomic.Int32
+			parallel(6, func(i int) {
+				if i%2 == 0 {
+					s := answered(q.ID, i, after(1))
+					s.Revision = 0
+					if _, won, err := k.Settle(k.Context(), s); err != nil {
+						k.Error(err)
+					} else if won {
+						answers.Add(1)
+					}
+					return
+				}
+				if moved, err := k.Advance(k.Context(), q.ID, 0, json.RawMessage(`{}`), false); err != nil {
+					k.Error(err)
+				} else if moved {
+					advances.Add(1)
+				}
+			})
+			k.is("moves", answers.Load()+advances.Load(), int32(1))
+			stored := k.stored(q.ID)
+			k.is("answered", stored.State == bridge.Answered, answers.Load() == 1)
+			k.is("revision", stored.Revision, int(advances.Load()))
+		}
+	}},
+}
+
+var deadlines = []promise{
+	{"what is due expires, at the deadline and after", func(k *kit) {
+		a, b, c := k.ask(), k.ask(), k.ask() // deadlines a millisecond apart
+		expired := got(k.ExpireDue(k.Context(), b.ExpiresAt, 10))(k)
+		at := b.ExpiresAt
+		for _, q := range []*bridge.Question{&a, &b} {
+			q.State, q.SettledAt = bridge.Expired, &at
+		}
+		k.is("expired", expired, []bridge.Question{a, b})
+		k.is("stored", k.stored(a.ID), a)
+		k.is("the third", k.stored(c.ID), c)
+		k.is("again", len(got(k.ExpireDue(k.Context(), b.ExpiresAt, 10))(k)), 0)
+	}},
+	{"at most the limit expire, the earliest first", func(k *kit) {
+		a, b, _ := k.ask(), k.ask(), k.ask()
+		expired := got(k.ExpireDue(k.Context(), start.Add(2*time.Hour), 2))(k)
+		k.is("number", len(expired), 2)
+		k.is("first", []bridge.QuestionID{expired[0].ID, expired[1].ID}, []bridge.QuestionID{a.ID, b.ID})
+		k.is("rest", len(got(k.ExpireDue(k.Context(), start.Add(2*time.Hour), 2))(k)), 1)
+	}},
+	{"what is settled does not expire", func(k *kit) {
+		q := k.settle(answered(k.ask().ID, 1, start))
+		k.is("expired", len(got(k.ExpireDue(k.Context(), start.Add(2*time.Hour), 10))(k)), 0)
+		k.is("stored", k.stored(q.ID), q)
+	}},
+	{"sweeps at once expire each question once", func(k *kit) {
+		for range 40 {
+			k.ask()
+		}
+		var n atomic.Int32
+		parallel(4, func(int) {
+			for range 10 {
+				expired, err := k.ExpireDue(k.Context(), start.Add(2*time.Hour), 5)
+				if err != nil {
+					k.Error(err)
+				}
+				n.Add(int32(len(expired)))
+			}
+		})
+		k.is("expired", n.Load(), int32(40))
+	}},
+	{"the next deadline", func(k *kit) {
+		absent(k.NextDeadline(k.Context()))(k)
+		a, b := k.ask(), k.ask()
+		k.is("next", only(k.NextDeadline(k.Context()))(k), a.ExpiresAt)
+		k.settle(answered(a.ID, 1, start))
+		k.is("next", only(k.NextDeadline(k.Context()))(k), b.ExpiresAt)
+		got(k.ExpireDue(k.Context(), b.ExpiresAt, 10))(k)
+		absent(k.NextDeadline(k.Context()))(k)
+	}},
+	{"a settled question is forgotten in time, with everything that hangs on it", func(k *kit) {
+		ctx := k.Context()
+		q := k.ask()
+		k.ok(k.SavePosting(ctx, bridge.Posting{Question: q.ID, Conversation: room, Messages: []bridge.Message{{ID: "$m", PostedAt: start}}, ChangedAt: start}))
+		k.ok(k.KeepReply(ctx, bridge.Reply{ID: "$r", Conversation: room, Sender: "@u:example.org", Question: q.ID}))
+		got(k.FirstTime(ctx, q.ID, "key"))(k)
+		k.add(q.ID, "effect")
+		k.settle(answered(q.ID, 1, start))
+		k.is("too early", got(k.Forget(ctx, q.ForgetAfter.Add(-time.Millisecond), 10))(k), 0)
+		k.is("in time", got(k.Forget(ctx, q.ForgetAfter, 10))(k), 1)
+		_, err := k.Question(ctx, q.ID)
+		k.code("question", err, bridge.CodeNotFound)
+		absent(k.QuestionOf(ctx, room, "$m"))(k)
+		absent(k.Reply(ctx, "$r"))(k)
+		absent(k.NextEffect(ctx))(k)
+		k.ok(k.CreateQuestion(ctx, q)) // nothing is in the way of its id
+		k.is("posting", got(k.Posting(ctx, q.ID))(k), bridge.Posting{Question: q.ID, Conversation: room})
+		k.is("first time", got(k.FirstTime(ctx, q.ID, "key"))(k), true)
+	}},
+	{"a pending question is not forgotten", func(k *kit) {
+		q := k.ask()
+		k.is("forgotten", got(k.Forget(k.Context(), q.ForgetAfter.Add(time.Hour), 10))(k), 0)
+		k.is("stored", k.stored(q.ID), q)
+	}},
+	{"at most the limit are forgotten", func(k *kit) {
+		for range 3 {
+			k.settle(answered(k.ask().ID, 1, start))
+		}
+		long := start.Add(1000 * 24 * time.Hour)
+		k.is("first", got(k.Forget(k.Context(), long, 2))(k), 2)
+		k.is("rest", got(k.Forget(k.Context(), long, 2))(k), 1)
+	}},
+}

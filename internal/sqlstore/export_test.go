@@ -1,0 +1,42 @@
+package sqlstore
+
+import "superpipeline.dev/question-bridge/bridge"
+
+// HotQueries are the statements that run all the time, with the number of their placeholders.
+func (s *Store) HotQueries() map[string]string {
+	corr := "c"
+	page := func(l bridge.Listing) string {
+		l.Asker = "agent"
+		query, _, err := listing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
+	cursor := cursorAfter(bridge.Question{ID: "q"})
+	return map[string]string{
+		"question":                selectQuestion,
+		"question by elicitation": selectByElicitation,
+		"sweep":                   expireDue,
+		"next deadline":           nextDeadline,
+		"settle":                  settle,
+		"forget":                  forget,
+		"pending in":              selectPending,
+		"settled since":           selectSettled,
+		"list":                    page(bridge.Listing{}),
+		"list, next page":         page(bridge.Listing{Cursor: cursor}),
+		"list by state":           page(bridge.Listing{State: bridge.Pending, Cursor: cursor}),
+		"list by correlation":     page(bridge.Listing{CorrelationID: &corr, Cursor: cursor}),
+		"posting":                 selectPosting,
+		"echoes":                  selectEchoes,
+		"question of a message":   questionOf,
+		"claim":                   s.claimEffects(),
+		"next effect":             nextEffect,
+		"hasten":                  hasten,
+		"next events":             nextEvents,
+		"interest":                whereAsked(3),
+		"purge the inbox":         purgeInbox,
+		"purge sends":             purgeSends,
+		"token":                   tokenByHash,
+	}
+}

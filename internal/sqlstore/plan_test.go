@@ -1,0 +1,64 @@
+package sqlstore_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"superpipeline.dev/question-bridge/internal/sqlstore"
+)
+
+// tables of ours, read from the first to the last row: in a plan only together with an index, and then only where an
+// ordered index is followed until there is enough.
+var fullScan = regexp.MustCompile(`SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|sends|tokens)\b`)
+
+// ordered are the plans that may follow an index from its start.
+var ordered = map[string]string{
+	"next deadline": "SCAN questions USING COVERING INDEX questions_deadline",
+	"next effect":   "SCAN effects USING INDEX effects_due",
+}
+
+// No statement that runs all the time reads a table from end to end.
+func TestHotQueriesUseIndexes(t *testing.T) {
+	s := newSQLite(t).open(t)
+	for name, query := range s.HotQueries() {
+		for _, step := range plan(t, s, query) {
+			if allowed, ok := ordered[name]; ok && strings.HasPrefix(step, allowed) {
+				continue
+			}
+			if fullScan.MatchString(step) || strings.Contains(step, "TEMP B-TREE FOR ORDER BY") && strings.HasPrefix(name, "list") {
+				t.Errorf("%s: %s", name, step)
+			}
+		}
+	}
+}
+
+func plan(t *testing.T, s *sqlstore.Store, query string) (steps []string) {
+	t.Helper()
+	args := make([]any, 0, 9)
+	for range placeholderCount(query) {
+		args = append(args, 1)
+	}
+	rows, err := s.Database().Query(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	noError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		noError(t, rows.Scan(&id, &parent, &unused, &step))
+		steps = append(steps, step)
+	}
+	noError(t, rows.Err())
+	t.Logf("%s\n\t%s", strings.Join(strings.Fields(query), " "), strings.Join(steps, "\n\t"))
+	return steps
+}
+
+var placeholder = regexp.MustCompile(`\$\d+`)
+
+func placeholderCount(query string) int {
+	seen := map[string]bool{}
+	for _, p := range placeholder.FindAllString(query, -1) {
+		seen[p] = true
+	}
+	return len(seen)
+}
