@@ -64,6 +64,14 @@ func newFakeServer(t *testing.T) *fakeServer {
 		return 403, map[string]any{"errcode": "M_FORBIDDEN", "error": "not in the room"}
 	})
 	answer("GET /_matrix/client/v3/rooms/{room}/messages", func(r *http.Request) (int, any) { return f.messages(r) })
+	answer("GET /_matrix/client/v3/rooms/{room}/event/{event}", func(r *http.Request) (int, any) {
+		for _, e := range f.rooms[r.PathValue("room")].events {
+			if e["event_id"] == r.PathValue("event") {
+				return 200, e
+			}
+		}
+		return 404, map[string]any{"errcode": "M_NOT_FOUND"}
+	})
 	answer("GET /_matrix/client/v3/sync", func(r *http.Request) (int, any) { return f.sync(r) })
 	answer("PUT /_matrix/client/v3/rooms/{room}/redact/{event}/{txn}", func(r *http.Request) (int, any) {
 		return 200, map[string]any{"event_id": f.send(r, "m.room.redaction", map[string]any{"redacts": r.PathValue("event")})}

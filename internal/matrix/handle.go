@@ -2,6 +2,11 @@ package matrix
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"maunium.net/go/mautrix"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -95,8 +100,34 @@ func (w *worker) redaction(ctx context.Context, e event, ev bridge.InboxEvent) e
 	if isQuestion {
 		return w.finish(ctx, e)
 	}
+	if early, err := w.tooEarly(ctx, e, ev, target); err != nil {
+		return err
+	} else if early {
+		return &bridge.ErrRetry{After: time.Second, Err: errors.New("a message of ours was redacted before we knew that it was sent")}
+	}
 	in, _ := e.interaction(string(w.s.hs.bot))
 	return w.receive(ctx, in, ev)
+}
+
+// linkWait is how long a redaction of a message of ours waits until we know what the message is.
+const linkWait = 30 * time.Second
+
+// tooEarly is true of the redaction of a message that we are just sending: redactions come by /sync on some homeservers,
+// and may overtake the answer to the send.
+func (w *worker) tooEarly(ctx context.Context, e event, ev bridge.InboxEvent, target string) (bool, error) {
+	room := bridge.ConversationID(e.Room)
+	if w.s.clock.Now().Sub(ev.ReceivedAt) > linkWait {
+		return false, nil
+	}
+	if _, linked, err := w.s.store.QuestionOf(ctx, room, bridge.MessageID(target)); err != nil || linked {
+		return false, err
+	}
+	var raw jsonEvent
+	err := w.s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", e.Room, "event", target}, nil, nil, &raw)
+	if err != nil && !temporary(err) {
+		return false, nil
+	}
+	return bridge.UserID(raw.decode(room).Sender) == w.s.hs.bot, err
 }
 
 // encrypted notes that a room is encrypted, from now on and for ever. Questions that were asked before it cannot be

@@ -57,3 +57,29 @@ func TestPushedRedactionsEndTheSync(t *testing.T) {
 		t.Error("still syncing")
 	}
 }
+
+// A redaction may overtake the answer to the send of what it takes away.
+func TestRedactionBeforeLink(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	cut(r, 1)
+	q := r.asked(plain())
+	r.pump()
+	m := r.server.sent(room, "m.room.message")[0]["event_id"].(string)
+	r.put("1", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"`+m+`"}`))
+	r.work()
+	r.clock.move(time.Second)
+	r.pump()
+	r.clock.move(time.Second)
+	r.work()
+	if got := r.delivery(q.ID); got != "failed redacted" {
+		t.Errorf("delivery is %s", got)
+	}
+	// Nobody waits for what is none of ours.
+	r.put("2", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"$unknown"}`))
+	r.work()
+	events, err := r.db.NextEvents(t.Context(), r.clock.Now().Add(time.Hour), 10)
+	noError(t, err)
+	if len(events) != 0 {
+		t.Errorf("%d events wait", len(events))
+	}
+}

@@ -63,6 +63,12 @@ type Values interface {
 	SetValue(ctx context.Context, name, value string) error
 }
 
+// Links knows which messages belong to questions.
+type Links interface {
+	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
+	QuestionOf(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID) (id bridge.QuestionID, ok bool, err error)
+}
+
 // Store is what the channel keeps. Atomically shares one write transaction, which travels in the ctx handed to f.
 type Store interface {
 	Atomically(ctx context.Context, f func(ctx context.Context) error) error
@@ -70,4 +76,5 @@ type Store interface {
 	Sends
 	RoomStates
 	Values
+	Links
 }
