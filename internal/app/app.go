@@ -47,17 +47,22 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	defer b.close()
 
+	return b.run(ctx, listeners, opts.Ready)
+}
+
+// run serves and works until ctx ends or something fails for good.
+func (b *parts) run(ctx context.Context, l Listeners, ready func(Addresses)) error {
 	group, ctx := errgroup.WithContext(ctx)
-	b.serve(ctx, group, listeners)
-	group.Go(func() error { return b.channel.Run(ctx, b.engine) })
+	b.serve(ctx, group, l)
+	group.Go(func() error { return b.channel.Run(ctx, b.receiver) })
 	group.Go(func() error { return b.outbox.Run(ctx) })
 	group.Go(func() error { return b.sweeper.Run(ctx) })
 	group.Go(func() error {
 		if err := b.connect(ctx); err != nil {
 			return err
 		}
-		if opts.Ready != nil && ctx.Err() == nil {
-			opts.Ready(listeners.addresses())
+		if ready != nil && ctx.Err() == nil {
+			ready(l.addresses())
 		}
 		return nil
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"maunium.net/go/mautrix/appservice"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
@@ -29,13 +28,13 @@ var (
 
 // parts is a bridge that is put together and not yet running.
 type parts struct {
-	store   *sqlstore.Store
-	channel *matrix.Service
-	engine  *bridge.Engine
-	outbox  *outbox.Worker
-	sweeper *sweep.Sweeper
-	hub     *wait.Hub
-	api     httpapi.Config
+	store    *sqlstore.Store
+	channel  *matrix.Service
+	receiver matrix.Engine
+	outbox   *outbox.Worker
+	sweeper  *sweep.Sweeper
+	hub      *wait.Hub
+	api      httpapi.Config
 }
 
 func assemble(ctx context.Context, opts Options) (*parts, error) {
@@ -53,14 +52,13 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 500, Chores: chores(store)}
-	b.engine = bridge.NewEngine(bridge.Parts{
+	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
 	})
-	b.sweeper.Expirer = b.engine
-	b.outbox.Kinds = kinds(b.engine)
+	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
-		Engine: b.engine, Tokens: store, Rooms: rooms{b.channel}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
+		Engine: engine, Tokens: store, Rooms: rooms{b.channel}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},
@@ -143,7 +141,7 @@ func agentNames(cfg config.Config) map[bridge.AgentID]string {
 
 func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 	c := matrix.Config{
-		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Registration: registration(reg),
+		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Registration: registrationFile(reg).Registration(),
 		Invite: cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
 		Keycaps: true, Redactions: matrix.RedactionsAuto,
 	}
@@ -172,15 +170,14 @@ func users(ids []string) []bridge.UserID {
 	return out
 }
 
-func registration(r config.Registration) *appservice.Registration {
-	limited := r.RateLimited
-	reg := &appservice.Registration{
-		ID: r.ID, URL: r.URL, AppToken: r.ASToken, ServerToken: r.HSToken, SenderLocalpart: r.SenderLocalpart, RateLimited: &limited,
+func registrationFile(r config.Registration) matrix.File {
+	f := matrix.File{
+		ID: r.ID, URL: r.URL, ASToken: r.ASToken, HSToken: r.HSToken, SenderLocalpart: r.SenderLocalpart, RateLimited: r.RateLimited,
 	}
 	for _, ns := range r.Namespaces.Users {
-		reg.Namespaces.UserIDs = append(reg.Namespaces.UserIDs, appservice.Namespace{Regex: ns.Regex, Exclusive: ns.Exclusive})
+		f.Users = append(f.Users, matrix.Namespace{Regex: ns.Regex, Exclusive: ns.Exclusive})
 	}
-	return reg
+	return f
 }
 
 // connect makes sure that the homeserver knows us, and waits for one that does not answer yet.

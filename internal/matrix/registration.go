@@ -21,6 +21,31 @@ func NewRegistration(id, address, localpart, serverName string) *appservice.Regi
 	return reg
 }
 
+// File is what a registration file says, as far as the channel needs it.
+type File struct {
+	ID, URL, ASToken, HSToken, SenderLocalpart string
+	RateLimited                                bool
+	Users                                      []Namespace
+}
+
+// Namespace is one pattern of user ids.
+type Namespace struct {
+	Regex     string
+	Exclusive bool
+}
+
+// Registration makes the registration that a file describes; [New] checks it.
+func (f File) Registration() *appservice.Registration {
+	limited := f.RateLimited
+	reg := &appservice.Registration{
+		ID: f.ID, URL: f.URL, AppToken: f.ASToken, ServerToken: f.HSToken, SenderLocalpart: f.SenderLocalpart, RateLimited: &limited,
+	}
+	for _, ns := range f.Users {
+		reg.Namespaces.UserIDs = append(reg.Namespaces.UserIDs, appservice.Namespace{Regex: ns.Regex, Exclusive: ns.Exclusive})
+	}
+	return reg
+}
+
 func userID(localpart, serverName string) string { return "@" + localpart + ":" + serverName }
 
 // CheckRegistration finds everything wrong with a registration for this server name: what is missing, tokens that are
