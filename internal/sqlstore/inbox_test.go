@@ -151,6 +151,7 @@ func TestInboxBatchesInOrder(t *testing.T) {
 			select {
 			case err := <-second:
 				t.Errorf("the second batch was first: %v", err)
+				second <- err
 			case <-time.After(100 * time.Millisecond): // time for it to go wrong
 			}
 			return nil
