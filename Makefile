@@ -25,8 +25,8 @@ check:
 soak: $(AJV)
 	$(GO) test ./schema -run AgreesWithAJV -count=1 -timeout 30m -v -ajv.n=200000
 	$(GO) test ./schema -run AJVComparisonBites -count=1 -timeout 30m -v -ajv.bite
-	$(GO) test ./schema -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./schema -run '^$$' -fuzz '^FuzzBodies$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./schema -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	$(GO) test ./schema -run '^$$' -fuzz '^FuzzBodies$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 
 bench:
 	$(GO) test ./schema -run '^$$' -bench . -benchtime 3s -cpu 1

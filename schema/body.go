@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 )
 
 // The fallback body is built once as blocks and then written as text or as HTML, so the two cannot say different
@@ -75,9 +76,10 @@ func (e *Elicitation) blocks() []block {
 
 const (
 	declineCard       = "This approves an exact operation. Approve it in an updated app, which shows what it does, or on the board. A reply here can only decline it."
-	declineIncomplete = "The preview is incomplete, so this cannot be approved here. A reply here can only decline it."
+	incomplete        = "The preview is incomplete, so this cannot be approved here."
+	declineIncomplete = incomplete + " A reply here can only decline it."
 	denyRequest       = "Only workspace owners and admins can allow this. Allow it in an updated app, which shows exactly what it does. A reply here can only deny it."
-	denyIncomplete    = "The preview is incomplete, so this cannot be approved here. A reply here can only deny it."
+	denyIncomplete    = incomplete + " A reply here can only deny it."
 )
 
 // cardBlocks is the body of a question that stands on a board.
@@ -108,10 +110,7 @@ func (e *Elicitation) approvalBlocks() []block {
 		}
 	}
 	blocks = append(blocks, e.optionBlocks()...)
-	if e.Incomplete() {
-		return append(blocks, prose{{text: denyIncomplete}})
-	}
-	return append(blocks, prose{{text: denyRequest}})
+	return append(blocks, e.closing(denyRequest, denyIncomplete))
 }
 
 // roomBlocks is the body of a question that has neither board nor approval request: one built from the core protocol,
@@ -160,13 +159,22 @@ func (e *Elicitation) optionBlocks() []block {
 }
 
 func (e *Elicitation) subjectBlocks() []block {
-	switch {
-	case e.Subject == nil:
+	if e.Subject == nil {
 		return nil
-	case e.Incomplete():
-		return []block{prose{{text: declineIncomplete}}}
+	}
+	return []block{e.closing(declineCard, declineIncomplete)}
+}
+
+// closing says what a reply can do about the subject; about one that is not fully shown and that no option declines,
+// nothing.
+func (e *Elicitation) closing(whole, partly string) block {
+	switch {
+	case !e.Incomplete():
+		return prose{{text: whole}}
+	case len(e.Listed()) == 0:
+		return prose{{text: incomplete}}
 	default:
-		return []block{prose{{text: declineCard}}}
+		return prose{{text: partly}}
 	}
 }
 
@@ -196,19 +204,23 @@ func (p PreviewItem) block() block {
 // linkTarget makes a deep link safe to stand inside a Markdown link and an href. Only http and https links that name a
 // host are used at all.
 func linkTarget(deepLink string) (string, bool) {
-	u, err := url.Parse(deepLink)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+	if !isWebAddress(deepLink) {
 		return "", false
 	}
 	var b strings.Builder
 	for _, r := range deepLink {
-		if r <= ' ' || r == 0x7f || strings.ContainsRune("()<>\"\\`", r) || isHidden(r) {
+		if r == ' ' || strings.ContainsRune("()<>\"\\`", r) || isBreak(r) || isHidden(r) || unicode.Is(unicode.Variation_Selector, r) {
 			b.WriteString(percentEncode(r))
 		} else {
 			b.WriteRune(r)
 		}
 	}
-	return b.String(), true
+	return b.String(), isWebAddress(b.String()) // its host may not bear encoding
+}
+
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 func percentEncode(r rune) string {

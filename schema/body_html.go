@@ -18,17 +18,22 @@ func (e *Elicitation) HTMLBody() string {
 }
 
 func writeHTML(out *strings.Builder, b block) {
+	w := paragraphWriter{out, true}
 	switch b := b.(type) {
 	case prose:
 		out.WriteString("<p>")
 		for _, s := range b {
 			switch s.kind {
 			case code:
-				out.WriteString("<code>" + escape(s.text) + "</code>")
+				out.WriteString("<code>")
+				w.text(s.text)
+				out.WriteString("</code>")
 			case link:
-				fmt.Fprintf(out, `<a href="%s">%s</a>`, html.EscapeString(s.href), escape(s.text))
+				fmt.Fprintf(out, `<a href="%s">`, html.EscapeString(s.href))
+				w.text(s.text)
+				out.WriteString("</a>")
 			default:
-				out.WriteString(escape(s.text))
+				w.text(s.text)
 			}
 		}
 		out.WriteString("</p>")
@@ -36,56 +41,66 @@ func writeHTML(out *strings.Builder, b block) {
 		out.WriteString("<p>")
 		for i, o := range b {
 			if i > 0 {
-				out.WriteString("<br>")
+				w.text("\n")
 			}
-			fmt.Fprintf(out, "%d. %s", o.Number, escape(o.Label))
+			w.text(fmt.Sprintf("%d. %s", o.Number, o.Label))
 		}
 		out.WriteString("</p>")
 	case named:
 		out.WriteString("<p>")
 		if b.label != "" {
-			fmt.Fprintf(out, "<strong>%s:</strong> ", escape(b.label))
+			w.strong(b.label + ":")
+			w.text(" ")
 		}
-		out.WriteString(escape(b.value) + "</p>")
+		w.text(b.value)
+		out.WriteString("</p>")
 	case fenced:
 		if b.label != "" {
-			fmt.Fprintf(out, "<p><strong>%s:</strong></p>", escape(b.label))
+			out.WriteString("<p>")
+			w.strong(b.label + ":")
+			out.WriteString("</p>")
 		}
-		out.WriteString("<pre><code>" + escapeMarkup(b.text) + "</code></pre>")
+		out.WriteString("<pre><code>" + markup.Replace(b.text) + "</code></pre>")
 	}
 }
-
-// escape writes text into a paragraph so that it is seen as it is: runs of spaces and line breaks would otherwise
-// collapse, and two different values could look the same.
-func escape(text string) string {
-	var b strings.Builder
-	collapses := true // a space here would not be drawn
-	for _, r := range text {
-		switch r {
-		case ' ':
-			if collapses {
-				r = '\u00a0'
-			}
-			b.WriteRune(r)
-		case '\t':
-			b.WriteString("\u00a0\u00a0\u00a0\u00a0")
-		case '\n':
-			b.WriteString("<br>")
-		case '\r': // the other half of a line break: a lone one is written out
-		case '&':
-			b.WriteString("&amp;")
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		default:
-			b.WriteRune(r)
-		}
-		collapses = r == ' ' || r == '\n'
-	}
-	return b.String()
-}
-
-func escapeMarkup(text string) string { return markup.Replace(text) }
 
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// paragraphWriter writes text into a paragraph so that it is seen as it is: runs of spaces and line breaks would
+// otherwise collapse, and two different values could look the same.
+type paragraphWriter struct {
+	out       *strings.Builder
+	collapses bool // a space here would not be drawn
+}
+
+func (w *paragraphWriter) text(s string) {
+	for _, r := range s {
+		switch r {
+		case ' ':
+			if w.collapses {
+				r = '\u00a0'
+			}
+			w.out.WriteRune(r)
+		case '\t':
+			w.out.WriteString("\u00a0\u00a0\u00a0\u00a0")
+		case '\n':
+			w.out.WriteString("<br>")
+		case '\r': // the other half of a line break: a lone one is written out
+		case '&':
+			w.out.WriteString("&amp;")
+		case '<':
+			w.out.WriteString("&lt;")
+		case '>':
+			w.out.WriteString("&gt;")
+		default:
+			w.out.WriteRune(r)
+		}
+		w.collapses = r == ' ' || r == '\n'
+	}
+}
+
+func (w *paragraphWriter) strong(s string) {
+	w.out.WriteString("<strong>")
+	w.text(s)
+	w.out.WriteString("</strong>")
+}

@@ -1,11 +1,15 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -61,22 +65,39 @@ func (e *Elicitation) Build(o BuildOptions) (map[string]any, error) {
 // Content is a copy, one level deep, of what the elicitation says: the tree it was decoded from, with the properties
 // that it does not name, or its fields when it was never decoded. Numbers are json.Number.
 func (e *Elicitation) Content() (map[string]any, error) {
-	if e.tree == nil {
-		raw, err := json.Marshal(e)
-		if err != nil {
-			return nil, fmt.Errorf("encode the elicitation: %w", err)
-		}
-		tree, err := read(raw)
-		if err != nil {
-			return nil, err
-		}
-		return tree.(map[string]any), nil
+	if e.tree != nil {
+		return maps.Clone(e.tree), nil
 	}
-	content := make(map[string]any, len(e.tree))
-	for name, v := range e.tree {
-		content[name] = v
+	raw, err := jsonv2.Marshal(e.withLists()) // unlike encoding/json it refuses text that is not UTF-8
+	if err != nil {
+		at := ""
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			at = shortPointer(syntax.JSONPointer)
+		}
+		return nil, refuse([]Fault{jsonFault(at, "utf8", nil, "is not valid UTF-8")})
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var content map[string]any
+	if err := dec.Decode(&content); err != nil {
+		return nil, fmt.Errorf("read our own encoding: %w", err)
 	}
 	return content, nil
+}
+
+// withLists is the elicitation with lists where the schema demands them, though a program may leave them nil.
+func (e *Elicitation) withLists() *Elicitation {
+	c := *e
+	if c.Options == nil {
+		c.Options = []Option{}
+	}
+	if c.Subject != nil && c.Subject.Preview == nil {
+		s := *c.Subject
+		s.Preview = []PreviewItem{}
+		c.Subject = &s
+	}
+	return &c
 }
 
 func (e *Elicitation) checkBuildable() []Fault {

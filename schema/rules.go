@@ -1,11 +1,9 @@
 package schema
 
-import "strings"
-
 // check applies the rules that every question.v2 event must keep and its JSON Schema does not state.
 func (e *Elicitation) check() []Fault {
 	faults := e.checkMeaning()
-	if strings.TrimSpace(e.Body) == "" {
+	if isBlank(e.Body) {
 		faults = append(faults, ruleFault(RuleBody, "/body", "is blank: a stock client would show nothing"))
 	}
 	return faults

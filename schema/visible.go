@@ -76,7 +76,7 @@ func mustWriteOut(runes []rune, i int) bool {
 	case isBreak(r):
 		return true
 	case unicode.Is(unicode.Variation_Selector, r):
-		return i == 0 || unicode.IsSpace(runes[i-1]) || unicode.Is(unicode.Variation_Selector, runes[i-1]) || isHidden(runes[i-1])
+		return !selects(runes, i)
 	case r == '\u200c' || r == '\u200d':
 		return !joins(runes, i)
 	default:
@@ -110,8 +110,38 @@ func joins(runes []rune, i int) bool {
 	if unicode.In(before, joinerScripts...) && unicode.In(after, joinerScripts...) {
 		return true
 	}
-	isPictograph := func(r rune) bool { return unicode.Is(unicode.So, r) && r != '\u2800' }
 	skinTone := before >= 0x1f3fb && before <= 0x1f3ff
-	joinsEmoji := before == '\ufe0f' && i >= 2 && isPictograph(runes[i-2]) || isPictograph(before) || skinTone
-	return runes[i] == '\u200d' && joinsEmoji && (isPictograph(after) || after == '\u2640' || after == '\u2642')
+	joinsEmoji := before == emojiStyle && i >= 2 && isEmoji(runes[i-2]) || isEmoji(before) || skinTone
+	return runes[i] == '\u200d' && joinsEmoji && isEmoji(after)
+}
+
+const (
+	textStyle  = '\ufe0e'
+	emojiStyle = '\ufe0f'
+)
+
+// selects says whether the variation selector at i does what it is for: choose how an emoji, a keycap or a Han
+// character is drawn. Anywhere else it is a hidden mark.
+func selects(runes []rune, i int) bool {
+	if i == 0 {
+		return false
+	}
+	base := runes[i-1]
+	if runes[i] != textStyle && runes[i] != emojiStyle {
+		return unicode.Is(unicode.Han, base)
+	}
+	isKeycap := i+1 < len(runes) && runes[i+1] == '\u20e3' && strings.ContainsRune("0123456789#*", base)
+	return isEmoji(base) || isKeycap
+}
+
+// isEmoji says whether a character is drawn as a picture, roughly: the symbols of the blocks that hold emoji.
+func isEmoji(r rune) bool {
+	switch {
+	case r == '\u203c' || r == '\u2049' || r == '\u3030' || r == '\u303d' || r == '\u00a9' || r == '\u00ae':
+		return true
+	case r >= 0x2100 && r <= 0x214f, r >= 0x2190 && r <= 0x21ff, r >= 0x2300 && r <= 0x23ff, r >= 0x2460 && r <= 0x24ff,
+		r >= 0x25a0 && r <= 0x27bf, r >= 0x2900 && r <= 0x297f, r >= 0x2b00 && r <= 0x2bff, r >= 0x3200 && r <= 0x32ff, r >= 0x1f000:
+		return unicode.In(r, unicode.So, unicode.Sm)
+	}
+	return false
 }

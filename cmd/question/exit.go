@@ -17,6 +17,8 @@ const (
 	exitUsage     = 2 // the command line is wrong, or something named by it cannot be read or written
 	exitExpired   = 3 // the question expired
 	exitCancelled = 4 // the question was cancelled
+
+	exitInterrupted = 130 // SIGINT or SIGTERM, as a shell counts; a question that was waited for stays pending
 )
 
 // exit is an error that ends the program with a code. Any other error of a command is a usage error.

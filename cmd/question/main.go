@@ -1,5 +1,5 @@
-// Command question is the shell gate of question-bridge. This half of it works offline: it validates documents, renders
-// fallback bodies, and runs conformance corpora.
+// Command question is the shell gate of question-bridge: it asks people questions and waits for their answers. Offline it
+// validates documents, renders fallback bodies, and runs conformance corpora.
 package main
 
 import (
@@ -38,8 +38,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:                   "question COMMAND",
-		Short:                 "Check documents of question-bridge, and render the bodies that belong to them",
-		Example:               "  question validate event.json",
+		Short:                 "Ask people questions and wait for their answers; check documents of question-bridge",
+		Long:                  rootHelp,
+		Example:               rootExample,
 		SilenceErrors:         true,
 		SilenceUsage:          true,
 		DisableFlagsInUseLine: true,
@@ -53,9 +54,35 @@ func newRoot() *cobra.Command {
 		return errors.New(message)
 	})
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newValidate(), newRender(), newConform(), newVersion())
+	root.AddGroup(&cobra.Group{ID: "asking", Title: "Asking:"}, &cobra.Group{ID: "offline", Title: "Offline:"})
+	addGroup(root, "asking", newAsk(), newWatch(), newShow(), newList(), newCancel())
+	addGroup(root, "offline", newValidate(), newRender(), newConform())
+	root.AddCommand(newVersion())
 	return root
 }
+
+func addGroup(root *cobra.Command, id string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = id
+		root.AddCommand(cmd)
+	}
+}
+
+const rootHelp = `Ask people questions and wait for their answers; check documents of question-bridge.
+
+Asking needs the address of the server in QUESTION_SERVER and the agent's token in QUESTION_TOKEN.
+
+A wait prints the value of the chosen option, or the typed text, alone on standard output. Everything else goes to
+standard error. Exit codes:
+    0  somebody answered, whatever the answer is; for the other commands: done
+    1  an error
+    2  the command line is wrong
+    3  nobody answered before the question expired
+    4  the question was cancelled
+  130  interrupted; a question that was waited for stays pending`
+
+const rootExample = `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi
+  question validate event.json`
 
 // newHelp is cobra's help command, except that an unknown command is an error.
 func newHelp(root *cobra.Command) *cobra.Command {

@@ -108,6 +108,8 @@ func TestCommandLine(t *testing.T) {
 		{"help as a command", "help render", want{0, "question render --check event.json", ""}},
 		{"help of validate", "validate --help", want{0, "question validate event.json", ""}},
 		{"help of conform", "conform --help", want{0, "question conform --bodies examples.json", ""}},
+		{"help of asking", "ask --help", want{0, "question ask \"$ROOM\" \"Deploy?\" --yes-no --wait", ""}},
+		{"help by another name", "await --help", want{0, "question watch \"$id\"", ""}},
 		{"version", "version", want{0, "question ", ""}},
 	}
 	for _, tt := range tests {
@@ -120,6 +122,14 @@ func TestCommandLine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestNoExampleHasATokenOnTheCommandLine(t *testing.T) {
+	for _, cmd := range newRoot().Commands() {
+		if strings.Contains(cmd.Example+cmd.Long, "--token") {
+			t.Errorf("%s: %s", cmd.Name(), cmd.Example)
+		}
 	}
 }
 

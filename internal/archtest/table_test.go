@@ -17,6 +17,7 @@ const (
 	mautrix   = "maunium.net/go/mautrix"
 	pq        = "github.com/lib/pq"
 	sqlite    = "github.com/mattn/go-sqlite3"
+	term      = "golang.org/x/term" // whether there is a terminal, and how wide it is
 	text      = "golang.org/x/text"
 	xRate     = "golang.org/x/time/rate"
 	yaml      = "gopkg.in/yaml.v3"
@@ -76,7 +77,7 @@ var imports = []row{
 	},
 	{
 		packages: []string{"cmd/question"},
-		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra},
+		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra, term},
 	},
 	{
 		packages: []string{"cmd/questiond"},

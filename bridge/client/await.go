@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Poll is one poll of a wait that goes on.
+type Poll struct {
+	ID       string        // of the question that is waited for
+	Question *Question     // as it stands, still pending; nil when the poll failed
+	Err      error         // why the poll failed; nil when it did not
+	RetryIn  time.Duration // until the next poll
+}
+
+// pace is how a wait polls.
+type pace struct {
+	hold       time.Duration // how long the server is asked to hold a poll; whole seconds, at most 30
+	pause      time.Duration // after a poll that came back early without an outcome
+	firstRetry time.Duration // after the first failed poll; doubled by each one after it
+	lastRetry  time.Duration // what the doubling ends at
+	longest    time.Duration // the longest Retry-After that is kept
+}
+
+var defaultPace = pace{
+	hold: 25 * time.Second, pause: time.Second,
+	firstRetry: 500 * time.Millisecond, lastRetry: 30 * time.Second, longest: 5 * time.Minute,
+}
+
+// Await waits until the question ends and says how. It polls for as long as that takes: a lost connection, a restart of
+// the server, 429, any 5xx and a response that cannot be read are tried again, at growing intervals of at most 30
+// seconds, or when Retry-After says (5 minutes at most).
+//
+// It gives up when ctx ends, with an error that wraps ctx.Err(), and on a definite refusal (any other 4xx, a redirect), with an
+// [*Error]. The question stays as it is then, and may be awaited again.
+func (c *Client) Await(ctx context.Context, id string) (*Outcome, error) {
+	path, err := questionPath(id)
+	if err != nil {
+		return nil, err
+	}
+	hold := int(c.pace.hold / time.Second)
+	wait := request{
+		method: http.MethodGet, path: path + "/wait", hold: c.pace.hold,
+		query: url.Values{"timeout": {strconv.Itoa(hold)}},
+	}
+	var failure error
+	for failures := 0; ; {
+		if ctx.Err() != nil {
+			return nil, waitEnded(ctx, id, failure)
+		}
+		start := time.Now()
+		q, err := c.question(ctx, id, wait)
+		poll := Poll{ID: id, Question: q, Err: err}
+		switch failure = err; {
+		case err == nil:
+			if o, ok := q.Outcome(); ok {
+				return o, nil
+			}
+			failures = 0
+			if time.Since(start) < c.pace.hold {
+				poll.RetryIn = c.pace.pause
+			}
+		case ctx.Err() != nil:
+			continue
+		case !passing(err):
+			return nil, err
+		default:
+			failures++
+			poll.RetryIn = c.pace.backOff(failures, err)
+		}
+		if c.onPoll != nil {
+			c.onPoll(poll)
+		}
+		sleep(ctx, poll.RetryIn)
+	}
+}
+
+func waitEnded(ctx context.Context, id string, failure error) error {
+	if failure != nil && !errors.Is(failure, ctx.Err()) {
+		return fmt.Errorf("client: waiting for question %s: %w (the last poll failed: %v)", id, ctx.Err(), failure)
+	}
+	return fmt.Errorf("client: waiting for question %s: %w", id, ctx.Err())
+}
+
+// backOff doubles with each failure. Half of it is chance, so that clients that lost a server together do not come back
+// together.
+func (p pace) backOff(failures int, err error) time.Duration {
+	d := min(p.firstRetry<<min(failures-1, 16), p.lastRetry)
+	d = d/2 + rand.N(d/2+1)
+	var e *Error
+	if errors.As(err, &e) && e.RetryAfter > 0 {
+		d = max(d, min(e.RetryAfter, p.longest)+rand.N(p.firstRetry))
+	}
+	return d
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

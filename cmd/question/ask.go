@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"superpipeline.dev/question-bridge/schema"
+)
+
+func newAsk() *cobra.Command {
+	var conn connection
+	var terms askFlags
+	var wait, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ask ROOM PROMPT",
+		Short: "Ask a question in a room, and print its id or, with --wait, the answer",
+		Long: `Ask a question in a room: its id, its alias, or the code that the server gives it. Without --option, --yes-no and --text,
+the answers are Approve (approve) and Deny (deny).
+
+Without --wait it prints the question's id. With --wait it waits until the question ends, prints the chosen value or the
+typed text, and exits 0; it exits 3 if nobody answered in time and 4 if the question was cancelled.`,
+		Example: `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi
+  question ask "$ROOM" "Which environment?" --option staging:Staging --option prod:Production:danger --ttl 30m --wait
+  question ask "$ROOM" "Why are we holding the release?" --text --wait`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] == "" {
+				return errors.New("a ROOM and a PROMPT are needed, and nothing else")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask, err := terms.ask(cmd, args[1])
+			if err != nil {
+				return err
+			}
+			w := newWaiter(cmd, asJSON)
+			api, err := conn.open(cmd, w.polled)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			q, err := api.Ask(ctx, args[0], ask)
+			if err != nil && ctx.Err() != nil {
+				return exitf(exitInterrupted, "interrupted; whether the question was asked tells: question list")
+			}
+			if err != nil {
+				return failed(ctx, cmd, err)
+			}
+			noteClamped(cmd, ask)
+			switch {
+			case wait:
+				return w.wait(ctx, api, q)
+			case asJSON:
+				return written(writeDocument(cmd.OutOrStdout(), q.Raw))
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), oneLine(q.ID))
+			return nil
+		},
+	}
+	terms.flags(cmd)
+	conn.flags(cmd)
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the answer and print it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the question as the server's JSON document; with --wait, as it ended")
+	return cmd
+}
+
+// noteClamped says so when the question waits for another time than was asked.
+func noteClamped(cmd *cobra.Command, ask *schema.CoreAsk) {
+	if ask.TTL == nil {
+		return
+	}
+	if kept := ask.Lifetime(); int64(kept.Seconds()) != int64(*ask.TTL) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "question: --ttl is between %s and %s: the question waits %s\n",
+			schema.CoreMinLifetime, schema.CoreMaxLifetime, kept)
+	}
+}
+
+// written is the error of a command that could not print its result.
+func written(err error) error {
+	if err != nil {
+		return exitf(exitUsage, "cannot write the output: %s", plain(err))
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// terminalWidth is the width of the terminal that an output is, in columns; 0 when it is none, or one that cannot erase
+// a line. Tests put another function here.
+var terminalWidth = func(w io.Writer) int {
+	if c, ok := w.(*checkedWriter); ok {
+		w = c.to
+	}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
