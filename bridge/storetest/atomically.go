@@ -187,9 +187,12 @@ var atomically = []promise{
 			select {
 			case err := <-settled:
 				k.Errorf("it was settled meanwhile: %v", err)
+				settled <- err
 			case <-time.After(50 * time.Millisecond): // time for it to go wrong
 			}
-			k.is("after", got(k.Question(ctx, q.ID))(k).State, bridge.Pending)
+			if state := got(k.Question(ctx, q.ID))(k).State; state != bridge.Pending {
+				k.Errorf("it is %s now", state)
+			}
 			return nil
 		}))
 		k.ok(<-settled)

@@ -113,17 +113,20 @@ func (s *Store) NextEvents(ctx context.Context, now time.Time, limit int) ([]bri
 	return events, nil
 }
 
-// It steps from conversation to conversation by the index, so that a thousand events waiting in one cost nothing.
+// It steps from the head of one conversation to that of the next by the index, so that a thousand events waiting in one
+// cost nothing.
 const nextEvents = `
-	WITH RECURSIVE waiting (conversation) AS (
-		SELECT MIN(conversation) FROM inbox WHERE state = 'waiting'
+	WITH RECURSIVE heads (seq) AS (
+		SELECT (SELECT i.seq FROM inbox i WHERE i.state = 'waiting' ORDER BY i.conversation, i.seq LIMIT 1)
 		UNION ALL
-		SELECT (SELECT MIN(i.conversation) FROM inbox i WHERE i.state = 'waiting' AND i.conversation > waiting.conversation)
-		FROM waiting WHERE waiting.conversation IS NOT NULL
+		SELECT (
+			SELECT i.seq FROM inbox i
+			WHERE i.state = 'waiting' AND i.conversation > (SELECT h.conversation FROM inbox h WHERE h.seq = heads.seq)
+			ORDER BY i.conversation, i.seq LIMIT 1
+		) FROM heads WHERE heads.seq IS NOT NULL
 	)
 	SELECT seq, id, conversation, received_at, attempts, raw FROM inbox
-	WHERE seq IN (SELECT (SELECT MIN(i.seq) FROM inbox i WHERE i.state = 'waiting' AND i.conversation = waiting.conversation) FROM waiting)
-		AND due <= $1
+	WHERE seq IN (SELECT seq FROM heads) AND due <= $1
 	ORDER BY seq LIMIT $2`
 
 // FinishInteraction implements [bridge.Store].

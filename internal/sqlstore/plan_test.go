@@ -8,14 +8,15 @@ import (
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
-// tables of ours, read from the first to the last row: in a plan only together with an index, and then only where an
-// ordered index is followed until there is enough.
-var fullScan = regexp.MustCompile(`SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|sends|tokens)\b`)
+// fullScan is a step that reads a table, or an index of it, from the first row to the last. A search that names no index
+// is one too: it looks for the least of all rows.
+var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens)\b|^SEARCH \S+$`)
 
-// ordered are the plans that may follow an index from its start.
+// ordered are the plans that may follow an index from its start, until they have the one row that they want.
 var ordered = map[string]string{
 	"next deadline": "SCAN questions USING COVERING INDEX questions_deadline",
 	"next effect":   "SCAN effects USING INDEX effects_due",
+	"next events":   "SCAN i USING COVERING INDEX inbox_waiting",
 }
 
 // No statement that runs all the time reads a table from end to end.

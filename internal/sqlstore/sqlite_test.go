@@ -2,6 +2,8 @@ package sqlstore_test
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +32,41 @@ func TestSQLiteSettings(t *testing.T) {
 			equal(t, pragma, got, want)
 		}
 	}
+}
+
+// A transaction has the write lock from its beginning, before it writes: nobody can write between what it reads and what
+// it writes.
+func TestSQLiteLocksWhenItBegins(t *testing.T) {
+	d := newSQLite(t)
+	s := d.open(t)
+	q := ask(t, s, 1, room)
+	other := must(sql.Open("sqlite3", "file:"+d.Path+"?_busy_timeout=0"))(t)
+	defer other.Close()
+	noError(t, s.Atomically(t.Context(), func(ctx context.Context) error {
+		must(s.Question(ctx, q.ID))(t)
+		if _, err := other.Exec("BEGIN IMMEDIATE"); err == nil {
+			t.Error("another connection could write")
+		}
+		return nil
+	}))
+}
+
+// A writer that waits for another one of this process gives up as soon as nobody waits for it any more.
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	s := newSQLite(t).open(t)
+	q := ask(t, s, 1, room)
+	noError(t, s.Atomically(t.Context(), func(context.Context) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		if _, _, err := s.Settle(ctx, answer(q, 1)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("settle: %v", err)
+		}
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		return nil
+	}))
 }
 
 func TestSQLitePath(t *testing.T) {
