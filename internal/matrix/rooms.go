@@ -34,6 +34,9 @@ func (r *rooms) view(ctx context.Context, room bridge.ConversationID, fresh bool
 	}
 	if fresh || !known || doubtful {
 		if err := r.refresh(ctx, room); err != nil {
+			if known && errors.Is(err, errNotJoined) { // what we know is over
+				err = errors.Join(err, r.store.SetDoubtful(ctx, room))
+			}
 			return view{}, err
 		}
 	}
