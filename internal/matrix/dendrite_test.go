@@ -13,6 +13,7 @@ func TestDendrite(t *testing.T) {
 	r := startReal(t)
 	t.Run("answers", func(t *testing.T) { r.t = t; testAnswers(r) })
 	t.Run("set", func(t *testing.T) { r.t = t; testRealSet(r) })
+	t.Run("alone", func(t *testing.T) { r.t = t; testRealAlone(r) })
 	t.Run("redaction", func(t *testing.T) { r.t = t; testRealRedaction(r) })
 	t.Run("carrier", func(t *testing.T) { r.t = t; testRealCarrier(r) })
 	t.Run("upgrade", func(t *testing.T) { r.t = t; testRealUpgrade(r) })
@@ -103,6 +104,26 @@ func testRealSet(r *real) {
 	_, err = r.bob.ThreadReply(within(r.t), room, m, "main")
 	noError(r.t, err)
 	if o := r.outcome(room, string(q.ID)); len(o["items"].([]any)) != 2 {
+		r.t.Errorf("the outcome is %v", o)
+	}
+}
+
+// testRealAlone: in a room of two, a plain message may answer the one question that was there before it.
+func testRealAlone(r *real) {
+	ctx := within(r.t)
+	room, err := r.alice.CreateRoom(ctx, testserver.Room{Invite: []string{string(r.Bot())}})
+	noError(r.t, err)
+	noError(r.t, r.alice.WaitForMember(ctx, room, string(r.Bot()), "join"))
+	q, _ := r.ask(room, plain())
+	r.eventually("the question has come back", func() bool {
+		p, err := r.db.Posting(ctx, q.ID)
+		noError(r.t, err)
+		current, _ := p.Current()
+		return current.Seq != 0
+	})
+	_, err = r.alice.Send(ctx, room, "skip them")
+	noError(r.t, err)
+	if o := r.outcome(room, string(q.ID)); o["option_id"] != "skip" || o["decided_by"] != r.alice.ID {
 		r.t.Errorf("the outcome is %v", o)
 	}
 }
