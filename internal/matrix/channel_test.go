@@ -3,6 +3,7 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -192,5 +193,43 @@ func TestSettledBeforePosted(t *testing.T) {
 	messages := r.server.sent(room, "m.room.message")
 	if len(messages) != 3 {
 		t.Errorf("sent %q, want the question, the notice and the edit", r.bodies())
+	}
+}
+
+// A question that was settled while the homeserver made us wait is not posted after all.
+func TestSettledWhileWaiting(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !isSend(req) {
+			return false
+		}
+		w.WriteHeader(429)
+		return true
+	})
+	q := r.asked(plain())
+	r.pump()
+	_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
+	noError(t, err)
+	r.server.intercept(nil)
+	r.clock.move(time.Hour / 2)
+	r.pump()
+	if sent := r.bodies(); len(sent) != 0 {
+		t.Errorf("sent %q", sent)
+	}
+}
+
+// What a moderator took away does not come back with the outcome.
+func TestRedactedIsNotShownAgain(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	q, m := r.ask(plain())
+	r.put("1", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"`+m+`"}`))
+	r.work()
+	_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
+	noError(t, err)
+	r.pump()
+	for _, e := range r.server.sent(room, "m.room.message") {
+		if e["content"].(map[string]any)["m.new_content"] != nil {
+			t.Error("edited a message that was redacted")
+		}
 	}
 }
