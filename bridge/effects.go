@@ -86,10 +86,16 @@ func (e *Engine) undelivered(ctx context.Context, q Question, err error) error {
 	return err
 }
 
-func (e *Engine) posted(ctx context.Context, q Question, p Posting, c Change) error {
+// posted saves what was posted. Somebody may have answered a step while it was still being posted, so the change is
+// applied to the posting as it stands now, and a step that came up meanwhile is still to be shown.
+func (e *Engine) posted(ctx context.Context, q Question, before Posting, c Change) error {
 	return e.Store.Atomically(ctx, func(ctx context.Context) error {
-		p := applied(p, c)
-		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, false
+		now, err := e.Store.Posting(ctx, q.ID)
+		if err != nil {
+			return err
+		}
+		p := applied(now, c)
+		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, now.Moving && now.Revision != before.Revision
 		if err := e.Store.SavePosting(ctx, p); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -86,7 +87,11 @@ func (e *Engine) QuestionRedacted(ctx context.Context, conv ConversationID, m Me
 		if err != nil {
 			return err
 		}
-		if current, posted := p.Current(); !posted || current.ID != m {
+		current, posted := p.Current()
+		if !posted && q.Conversation == conv {
+			return &ErrRetry{After: time.Second, Err: errors.New("the question is still being posted")}
+		}
+		if !posted || current.ID != m {
 			return nil
 		}
 		ok = true

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -283,4 +284,36 @@ func TestEncryptedRoom(t *testing.T) {
 	if err := r.Supports(t.Context(), room); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "without encryption") {
 		t.Errorf("an encrypted room: %v", err)
 	}
+}
+
+// Somebody answers the first step while its reactions are still being put up: nothing of that is lost.
+func TestAnswerWhilePosting(t *testing.T) {
+	r := newRig(t, nil)
+	q := plain()
+	q.Items[0].Header = "tests"
+	q.Items = append(q.Items, bridge.Item{Header: "branch", Prompt: "Which branch?", Text: &bridge.TextInput{MaxLength: 20}})
+	answered := false
+	r.server.after = func(_ http.ResponseWriter, req *http.Request) {
+		if answered || req.PathValue("type") != "m.reaction" {
+			return
+		}
+		answered = true
+		question := r.server.rooms[room].events[0]
+		r.put("1", r.echo(question), r.says("@dana:ex.org", "m.room.message", threadReply(question["event_id"].(string), "2")))
+		r.work()
+	}
+	q, m := r.ask(q)
+	r.clock.move(time.Second)
+	r.pump()
+	p, err := r.db.Posting(t.Context(), q.ID)
+	noError(t, err)
+	if len(p.Messages) != 2 || p.Moving {
+		t.Fatalf("the posting is %+v", p)
+	}
+	r.put("2", r.echo(map[string]any{"event_id": string(p.Messages[1].ID), "type": "m.room.message", "sender": bot, "origin_server_ts": 1,
+		"content": map[string]any{sendKey: string(q.ID) + "/update/1"}}))
+	r.clock.move(time.Second)
+	r.put("3", r.says("@dana:ex.org", "m.room.message", threadReply(m, "main")))
+	r.work()
+	r.expect(q.ID, `answered skip/"main" by @dana:ex.org`)
 }

@@ -103,7 +103,9 @@ func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv br
 		}
 		if err != nil {
 			zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not put up a reaction")
-			return
+			if temporary(err) {
+				return
+			}
 		}
 	}
 }

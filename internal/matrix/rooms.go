@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 
 	"maunium.net/go/mautrix"
 
@@ -18,6 +17,7 @@ type rooms struct {
 	hs    *homeserver
 	store Store
 	locks roomLocks
+	cache viewCache
 }
 
 // errNotJoined means that the bot is not in the room, so it may not know anything about it.
@@ -28,16 +28,27 @@ var errNotJoined = errors.New("the bot has not joined the room")
 func (r *rooms) view(ctx context.Context, room bridge.ConversationID, fresh bool) (view, error) {
 	unlock := r.locks.lock(room)
 	defer unlock()
-	known, doubtful, _, err := r.store.Standing(ctx, room)
+	known, doubtful, encrypted, err := r.store.Standing(ctx, room)
 	if err != nil {
 		return view{}, err
 	}
+	if v, ok := r.cache.get(room); ok && known && !doubtful && !fresh {
+		v.encrypted = encrypted
+		return v, nil
+	}
 	if fresh || !known || doubtful {
 		if err := r.refresh(ctx, room); err != nil {
+			if known && errors.Is(err, errNotJoined) { // what we know is over
+				err = errors.Join(err, r.store.SetDoubtful(ctx, room))
+			}
 			return view{}, err
 		}
 	}
-	return r.load(ctx, room)
+	v, err := r.load(ctx, room)
+	if err == nil {
+		r.cache.put(room, v)
+	}
+	return v, err
 }
 
 // load reads our copy. The caller holds the room's lock.
@@ -79,6 +90,7 @@ func (r *rooms) load(ctx context.Context, room bridge.ConversationID) (view, err
 // refresh puts what the homeserver says now in the place of our copy. State is believed only while the bot is joined by
 // that very state: some homeservers answer with leftovers to somebody who was kicked. The caller holds the room's lock.
 func (r *rooms) refresh(ctx context.Context, room bridge.ConversationID) error {
+	r.cache.drop(room)
 	var state []jsonEvent
 	err := r.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", string(room), "state"}, nil, nil, &state)
 	if answered(err, http.StatusForbidden, http.StatusNotFound) {
@@ -120,6 +132,7 @@ func (r *rooms) apply(ctx context.Context, e event, also func(ctx context.Contex
 	room := bridge.ConversationID(e.Room)
 	unlock := r.locks.lock(room)
 	defer unlock()
+	r.cache.drop(room)
 	err = r.store.Atomically(ctx, func(ctx context.Context) error {
 		changed = false
 		known, _, _, err := r.store.Standing(ctx, room)
@@ -176,39 +189,5 @@ func (e event) record() bridge.StateRecord {
 	return bridge.StateRecord{
 		Conversation: bridge.ConversationID(e.Room), Type: e.Type, Key: *e.StateKey, Event: bridge.InteractionID(e.ID),
 		Sender: bridge.UserID(e.Sender), SentAt: e.SentAt, Content: e.RawContent,
-	}
-}
-
-// roomLocks keeps one lock for each room.
-type roomLocks struct {
-	mu    sync.Mutex
-	locks map[bridge.ConversationID]*roomLock
-}
-
-type roomLock struct {
-	mu    sync.Mutex
-	users int
-}
-
-func (l *roomLocks) lock(room bridge.ConversationID) (unlock func()) {
-	l.mu.Lock()
-	if l.locks == nil {
-		l.locks = map[bridge.ConversationID]*roomLock{}
-	}
-	one := l.locks[room]
-	if one == nil {
-		one = &roomLock{}
-		l.locks[room] = one
-	}
-	one.users++
-	l.mu.Unlock()
-	one.mu.Lock()
-	return func() {
-		one.mu.Unlock()
-		l.mu.Lock()
-		if one.users--; one.users == 0 {
-			delete(l.locks, room)
-		}
-		l.mu.Unlock()
 	}
 }

@@ -272,3 +272,24 @@ func TestResolve(t *testing.T) {
 		}
 	}
 }
+
+// Leftovers are not believed: without a create event, or the bot's own membership, a 200 counts as unreadable.
+func TestLeftoverState(t *testing.T) {
+	for _, missing := range []string{"m.room.create", "m.room.member"} {
+		r := newRig(t, nil)
+		server := r.server.rooms[room]
+		var kept []map[string]any
+		for _, e := range server.state {
+			if e["type"] != missing || e["state_key"] != "" && e["state_key"] != bot {
+				kept = append(kept, e)
+			}
+		}
+		server.state = kept
+		if err := r.Supports(t.Context(), room); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable {
+			t.Errorf("without %s: %v", missing, err)
+		}
+		if rights, err := r.Rights(t.Context(), bridge.Question{Conversation: room}, "@dana:ex.org", true); err != nil || !rights.Unreadable || rights.Member {
+			t.Errorf("without %s: %+v, %v", missing, rights, err)
+		}
+	}
+}

@@ -19,7 +19,7 @@ type Config struct {
 	HomeserverURL string
 	Registration  *appservice.Registration
 
-	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's.
+	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's. Nobody's if empty.
 	Invite []string
 	// Bots are user ids that never answer: other bots and relays.
 	Bots []bridge.UserID
@@ -32,7 +32,7 @@ type Config struct {
 	Rooms map[string]string
 	// Keycaps adds number reactions to questions of two to nine options.
 	Keycaps bool
-	// Redactions says whether the bot syncs for redactions, which some homeservers never push.
+	// Redactions says whether the bot syncs for redactions, which some homeservers never push; RedactionsAuto unless set.
 	Redactions Redactions
 
 	RequestTimeout time.Duration // of one request to the homeserver; 30 seconds unless set
@@ -98,6 +98,9 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 	}
 	if cfg.RequestTimeout <= 0 {
 		cfg.RequestTimeout = 30 * time.Second
+	}
+	if cfg.Redactions == "" {
+		cfg.Redactions = RedactionsAuto
 	}
 	if cfg.RoomsAtOnce <= 0 {
 		cfg.RoomsAtOnce = 8
