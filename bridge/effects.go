@@ -86,20 +86,36 @@ func (e *Engine) undelivered(ctx context.Context, q Question, err error) error {
 	return err
 }
 
-// posted saves what was posted. Somebody may have answered a step while it was still being posted, so the change is
-// applied to the posting as it stands now, and a step that came up meanwhile is still to be shown.
-func (e *Engine) posted(ctx context.Context, q Question, before Posting, c Change) error {
+// posted saves what was posted. Much may have happened while it was being posted: a step may have been answered, the
+// room may have been closed or replaced. So the change is applied to the posting as it stands now; a step that came up
+// meanwhile is still to be shown, and what is known of the room stays known.
+func (e *Engine) posted(ctx context.Context, before Question, was Posting, c Change) error {
 	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		q, err := e.Store.Question(ctx, before.ID)
+		if err != nil {
+			return err
+		}
+		if q.Conversation != before.Conversation {
+			for _, m := range c.Messages {
+				if err := e.Store.LinkMessage(ctx, before.Conversation, m.ID, q.ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		now, err := e.Store.Posting(ctx, q.ID)
 		if err != nil {
 			return err
 		}
 		p := applied(now, c)
-		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, now.Moving && now.Revision != before.Revision
+		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, now.Moving && now.Revision != was.Revision
 		if err := e.Store.SavePosting(ctx, p); err != nil {
 			return err
 		}
-		d := Delivery{State: Posted}
+		d := q.Delivery
+		if d.State == before.Delivery.State {
+			d = Delivery{State: Posted}
+		}
 		if m, ok := p.Current(); ok {
 			d.Message = m.ID
 		}

@@ -236,6 +236,58 @@ func TestHeldUntilSomebodyComes(t *testing.T) {
 	}
 }
 
+// TestKickedAndInvitedAgain shows that what could not be posted because the bot was away is posted when it is back, and
+// that what was posted before can be answered again.
+func TestKickedAndInvitedAgain(t *testing.T) {
+	b := newBench(t)
+	before := b.ask(b.question())
+	b.room.fails = &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: bridge.ReasonNotInRoom}
+	never := b.ask(b.question())
+	if err := b.Unanswerable(b.ctx, before.Conversation, bridge.ReasonNotInRoom); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []bridge.Question{before, never} {
+		if d := b.get(q.ID).Delivery; d.State != bridge.Unanswerable {
+			t.Fatalf("delivery %+v", d)
+		}
+	}
+	b.room.fails = nil
+	if err := b.Changed(b.ctx, before.Conversation); err != nil {
+		t.Fatal(err)
+	}
+	b.work()
+	for _, q := range []bridge.Question{before, never} {
+		if d := b.get(q.ID).Delivery; d.State != bridge.Posted || d.Message != b.root(q.ID) {
+			t.Errorf("delivery %+v", d)
+		}
+	}
+}
+
+// TestRoomLostWhilePosting shows that a question whose room was closed, or replaced, while it was being posted does not
+// count as posted there.
+func TestRoomLostWhilePosting(t *testing.T) {
+	b := newBench(t)
+	b.room.during = func() {
+		if err := b.Unanswerable(b.ctx, "!ops:ex.org", bridge.ReasonRoomUpgraded); err != nil {
+			t.Error(err)
+		}
+	}
+	q := b.ask(b.question())
+	if d := b.get(q.ID).Delivery; d.State != bridge.Unanswerable || d.Message == "" {
+		t.Errorf("closed: delivery %+v", d)
+	}
+	b.room.during = func() {
+		b.room.during = nil
+		if err := b.Moved(b.ctx, "!ops:ex.org", "!new:ex.org"); err != nil {
+			t.Error(err)
+		}
+	}
+	q = b.ask(b.question())
+	if d := b.get(q.ID); d.Delivery.State != bridge.Posted || d.Conversation != "!new:ex.org" || len(b.room.said()) != 4 {
+		t.Errorf("replaced: %+v, %q", d.Delivery, b.room.said())
+	}
+}
+
 func TestWhatCannotBePostedIsSaidSo(t *testing.T) {
 	b := newBench(t)
 	b.room.fails = &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: "the bot was removed"}

@@ -24,6 +24,7 @@ type room struct {
 	fails    error // what Render returns
 	parse    func(in bridge.Interaction, q bridge.Question, p bridge.Posting) bridge.Reading
 	supports error
+	during   func() // called while Render posts
 	posted   int
 }
 
@@ -31,6 +32,9 @@ func (r *room) Supports(context.Context, bridge.ConversationID) error { return r
 func (r *room) Check(bridge.Question) error                           { return nil }
 
 func (r *room) Render(_ context.Context, q bridge.Question, _ bridge.Posting, key string) (bridge.Change, error) {
+	if r.during != nil {
+		r.during()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fails != nil {

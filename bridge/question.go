@@ -187,6 +187,7 @@ type Delivery struct {
 const (
 	ReasonRedacted     = "redacted"      // the question's message was removed: nobody can answer it in the room
 	ReasonRoomUpgraded = "room_upgraded" // the room was replaced, and the question is not yet in the new one
+	ReasonNotInRoom    = "bot_not_in_room"
 )
 
 // DeliveryState is how far a question came.

@@ -157,20 +157,41 @@ func (e *Engine) Moved(ctx context.Context, from, to ConversationID) error {
 	return err
 }
 
-// Changed tells the engine that who is in a conversation changed: questions that were held there are tried again.
+// Changed tells the engine that who is in a conversation changed: questions that were held there are tried again, and
+// those that could not be answered because we were not there can be again.
 func (e *Engine) Changed(ctx context.Context, conv ConversationID) error {
-	pending, err := e.Store.PendingIn(ctx, conv, manyPending)
-	if err != nil {
-		return err
-	}
-	for _, q := range pending {
-		if q.Delivery.State != Queued {
-			continue
-		}
-		if err := e.Store.HastenEffects(ctx, q.ID, e.Clock.Now()); err != nil {
+	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
+		pending, err := e.Store.PendingIn(ctx, conv, manyPending)
+		if err != nil {
 			return err
 		}
+		for _, q := range pending {
+			if err := e.tryAgain(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		e.Owed()
 	}
-	e.Owed()
+	return err
+}
+
+func (e *Engine) tryAgain(ctx context.Context, q Question) error {
+	wasAway := q.Delivery.State == Unanswerable && q.Delivery.Reason == ReasonNotInRoom
+	switch {
+	case q.Delivery.State == Queued:
+		return e.Store.HastenEffects(ctx, q.ID, e.Clock.Now())
+	case wasAway && q.Delivery.Message != "":
+		return e.Store.SetDelivery(ctx, q.ID, Delivery{State: Posted, Message: q.Delivery.Message})
+	case wasAway:
+		if err := e.Store.SetDelivery(ctx, q.ID, Delivery{State: Queued}); err != nil {
+			return err
+		}
+		return e.Store.AddEffects(ctx, Effect{
+			Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now(),
+		})
+	}
 	return nil
 }

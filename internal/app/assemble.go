@@ -46,6 +46,10 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		return nil, err
 	}
 	b := &parts{store: store, hub: wait.NewHub()}
+	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
+		b.close()
+		return nil, err
+	}
 	if b.channel, err = matrix.New(channelConfig(cfg, opts.Registration), store, clock); err != nil {
 		b.close()
 		return nil, err

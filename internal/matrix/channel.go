@@ -69,7 +69,7 @@ func mentions(q bridge.Question) []string {
 const (
 	reasonNobody     = "nobody_in_room"
 	reasonUnreadable = "room_state_unreadable"
-	reasonNotInRoom  = "bot_not_in_room"
+	reasonNotInRoom  = bridge.ReasonNotInRoom
 	reasonEncrypted  = "room_encrypted"
 	reasonUpgraded   = bridge.ReasonRoomUpgraded
 	reasonForbidden  = "not_permitted_to_send"

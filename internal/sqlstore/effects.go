@@ -95,6 +95,15 @@ func (s *Store) changeEffect(ctx context.Context, query string, args ...any) err
 	})
 }
 
+// ReleaseEffects ends every lease: what a process had claimed when it died is due now. Only the one process that serves
+// the database may call it, before it claims anything itself.
+func (s *Store) ReleaseEffects(ctx context.Context, now time.Time) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		_, err := s.exec(ctx, `UPDATE effects SET claimed = FALSE, due = $1 WHERE claimed AND NOT failed`, now)
+		return err
+	})
+}
+
 // HastenEffects implements [bridge.Outbox].
 func (s *Store) HastenEffects(ctx context.Context, id bridge.QuestionID, now time.Time) error {
 	return s.write(ctx, func(ctx context.Context) error {
