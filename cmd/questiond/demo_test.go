@@ -200,14 +200,14 @@ func TestDemoInATemporaryFolder(t *testing.T) {
 	t.Setenv("TMPDIR", parent)
 	demo := startDemo(t)
 	var said strings.Builder
-	for !strings.Contains(said.String(), "Which way should v1.4.0 go?") {
+	for !strings.Contains(said.String(), "Reply in this thread with") { // the last line of the sample question
 		text, err := demo.stdout.ReadString('\n')
 		if err != nil {
 			t.Fatalf("%v; stdout %s; stderr %s", err, said.String(), demo.stderr.String())
 		}
 		said.WriteString(text)
 	}
-	for _, part := range []string{"Log in from a Matrix client", "password", `question ask DEMO "Deploy to production?" --yes-no --wait`, parent} {
+	for _, part := range []string{"Which way should v1.4.0 go?", "Log in from a Matrix client", "password", `question ask DEMO "Deploy to production?" --yes-no --wait`, parent} {
 		if !strings.Contains(said.String(), part) {
 			t.Errorf("%q is not said in:\n%s", part, said.String())
 		}

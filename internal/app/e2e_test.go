@@ -26,6 +26,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/testserver"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // The test program is also the bridge: called with these in its environment it serves a configuration, as questiond
@@ -118,7 +119,8 @@ const bot = "@questions:question.test"
 // newStage starts everything but the bridge.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx}
 	dir := t.TempDir()
@@ -346,4 +348,10 @@ func (p *proxy) cutAfter(cut func(r *http.Request) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = cut
+}
+
+func coreAsk() *schema.CoreAsk {
+	return &schema.CoreAsk{Prompt: "May I run the tests?", Options: []schema.AskOption{
+		{Value: "run_them", Label: "Run the tests", Style: schema.StyleDefault}, {Value: "skip", Label: "Skip them", Style: schema.StyleDefault},
+	}}
 }
