@@ -20,9 +20,9 @@ type Posting struct {
 // Message is one message of a posting.
 type Message struct {
 	ID       MessageID
-	PostedAt time.Time
-	Item     int   // which item it asks
-	Seq      int64 // where its echo stands in the order of what we received; 0 until it came
+	PostedAt time.Time // as its echo has it, so that it compares with interactions; by our own clock until that came
+	Item     int       // which item it asks
+	Seq      int64     // where its echo stands in the order of what we received; 0 until it came
 }
 
 // Current is the message whose controls count; ok is false before the first is posted.

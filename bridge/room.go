@@ -59,19 +59,12 @@ type Echo struct {
 	Question     QuestionID
 	Conversation ConversationID
 	Message      MessageID
-	Seq          int64 // where it stands in the order of what we received
-	SentAt       time.Time
+	Seq          int64     // where it stands in the order of what we received
+	SentAt       time.Time // by the clock of the server that it was sent through, like the times of interactions
 }
 
 // Echoed ties a message of ours to its question and notes where it stands. It joins a store transaction of its caller.
-func (e *Engine) Echoed(ctx context.Context, echo Echo) error {
-	return e.Store.Atomically(ctx, func(ctx context.Context) error {
-		if err := e.Store.LinkMessage(ctx, echo.Conversation, echo.Message, echo.Question); err != nil {
-			return err
-		}
-		return e.Store.SeenMessage(ctx, echo.Conversation, echo.Message, echo.Seq)
-	})
-}
+func (e *Engine) Echoed(ctx context.Context, echo Echo) error { return e.Store.SeenMessage(ctx, echo) }
 
 // QuestionRedacted records that a message of the conversation was redacted. A pending question whose current message it
 // was can no longer be answered there; its asker sees so, and the deadline still holds. ok says whether the message was
