@@ -133,7 +133,7 @@ type Effect struct {
 	ID       int64 // given by the store
 	Kind     EffectKind
 	Question QuestionID      // "" for none: then it waits for no other
-	Lane     string          // what must run in order within a question; "" for what is done in its conversation
+	Lane     string          // what must run in order within a question; "" for its messages in its conversation
 	Key      string          // stable: the same effect has the same key however often it is tried
 	Payload  json.RawMessage // what the kind needs beside the question
 	Due      time.Time       // of a claimed one, the end of its lease
