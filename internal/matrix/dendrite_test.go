@@ -19,6 +19,7 @@ func TestDendrite(t *testing.T) {
 	t.Run("upgrade", func(t *testing.T) { r.t = t; testRealUpgrade(r) })
 	t.Run("kick", func(t *testing.T) { r.t = t; testRealKick(r) })
 	t.Run("encrypted", func(t *testing.T) { r.t = t; testRealEncrypted(r) })
+	t.Run("field cases", func(t *testing.T) { r.t = t; testFieldCases(r) })
 	t.Run("lost answer", func(t *testing.T) { r.t = t; testRealLostAnswer(r) })
 }
 

@@ -66,6 +66,33 @@ func TestA19(t *testing.T) {
 	}
 }
 
+// A19: a question that cannot be delivered before its deadline expires, unposted; until then its asker sees it queued.
+func TestA19Expires(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !isSend(req) {
+			return false
+		}
+		w.WriteHeader(429)
+		_, _ = fmt.Fprint(w, `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":3600000}`)
+		return true
+	})
+	q := r.asked(plain())
+	r.pump()
+	if got := r.question(q.ID).Delivery; got.State != bridge.Queued {
+		t.Errorf("delivery is %+v", got)
+	}
+	r.clock.move(time.Hour)
+	_, err := r.engine.Expire(t.Context(), 10)
+	noError(t, err)
+	r.server.intercept(nil)
+	r.pump()
+	r.expect(q.ID, "expired")
+	if sent := r.bodies(); len(sent) != 0 {
+		t.Errorf("sent %q", sent)
+	}
+}
+
 func TestRetryAfterIsBounded(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Keycaps = false })
 	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
