@@ -30,6 +30,15 @@ func TestKilledBetweenReceiptAndHandling(t *testing.T) {
 func TestB4(t *testing.T) {
 	s := newStage(t)
 	s.start("")
+	fresh := *s // a room in which nothing was ever asked
+	var err error
+	fresh.room, err = s.alice.CreateRoom(s.ctx, testserver.Room{Invite: []string{s.bob.ID, s.hub.ID, bot}})
+	s.ok(err)
+	for _, u := range []*testserver.User{s.bob, s.hub} {
+		_, err := u.Join(s.ctx, fresh.room)
+		s.ok(err)
+	}
+	s.ok(s.alice.WaitForMember(s.ctx, fresh.room, bot, "join"))
 	q, event := s.ask(threeWays)
 	waiting := make(chan error, 1)
 	go func() {
@@ -40,17 +49,17 @@ func TestB4(t *testing.T) {
 		waiting <- err
 	}()
 	s.kill()
-	_, err := s.alice.ThreadReply(s.ctx, s.room, event.ID, "2")
+	_, err = s.alice.ThreadReply(s.ctx, s.room, event.ID, "2")
 	s.ok(err)
-	carried, err := s.hub.SendEvent(s.ctx, s.room, "m.room.message", carriersQuestion())
+	carried, err := s.hub.SendEvent(s.ctx, fresh.room, "m.room.message", carriersQuestion())
 	s.ok(err)
-	_, err = s.bob.ThreadReply(s.ctx, s.room, carried, "ship it monday")
+	_, err = s.bob.ThreadReply(s.ctx, fresh.room, carried, "ship it monday")
 	s.ok(err)
 	s.start("")
 	s.awaitAnswer(q, "skip", s.alice)
 	s.ok(<-waiting)
 	s.toldOnce(q)
-	if outcome := s.outcome(s.hub, "elc_9"); outcome["option_id"] != "b" || outcome["decided_by"] != s.bob.ID {
+	if outcome := fresh.outcome(s.hub, "elc_9"); outcome["option_id"] != "b" || outcome["decided_by"] != s.bob.ID {
 		t.Errorf("the carrier reads %v", outcome)
 	}
 }
