@@ -50,8 +50,15 @@ func TestA19(t *testing.T) {
 				if want := 12 * time.Second; name != "neither, nor JSON" && retry.After != want {
 					t.Errorf("waits %s, want %s", retry.After, want)
 				}
+				calls := refused
 				if again := r.pump(); len(again) != 0 {
 					t.Errorf("tried before its time: %v", again)
+				}
+				// Somebody joins, for which what is queued is tried at once; the homeserver is spared it all the same.
+				noError(t, r.engine.Changed(t.Context(), room))
+				r.pump()
+				if refused != calls {
+					t.Error("asked the homeserver again before its time")
 				}
 				r.clock.move(retry.After)
 			}
