@@ -192,7 +192,7 @@ func TestB5(t *testing.T) {
 	r.work()
 	r.pump()
 	r.expect(q.ID, "pending")
-	if bodies := r.bodies(); len(bodies) != 2 || !strings.Contains(bodies[1], "somebody else") {
+	if bodies := r.bodies(); len(bodies) != 2 || bodies[1] != "Only @dana:ex.org can answer this question." {
 		t.Errorf("sent %q", bodies)
 	}
 	r.put("3", r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))

@@ -71,6 +71,9 @@ func (r reader) howTo() string {
 	if r.item.Multiple {
 		return "the numbers of your options, with commas between them"
 	}
+	if len(r.item.Options) == 2 {
+		return "1 or 2, or an option's name"
+	}
 	return fmt.Sprintf("a number from 1 to %d, or an option's name", len(r.item.Options))
 }
 
