@@ -142,7 +142,7 @@ func TestA7(t *testing.T) {
 	r.work()
 	r.pump()
 	r.expect(q.ID, "pending")
-	if bodies := r.bodies(); len(bodies) != 2 || !strings.Contains(bodies[1], "no option 99") {
+	if bodies := r.bodies(); len(bodies) != 2 || bodies[1] != "There is no option 99. Please write 1 or 2, or an option's name." {
 		t.Errorf("sent %q, want one hint to the person", bodies)
 	}
 	r.put("2", r.says("@dana:ex.org", "m.reaction", react))
