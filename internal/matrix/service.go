@@ -18,6 +18,7 @@ type Config struct {
 	ServerName    string // of the homeserver
 	HomeserverURL string
 	Registration  *appservice.Registration
+	DisplayName   string // of the bot; left as it is if empty
 
 	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's. Nobody's if empty.
 	Invite []string
@@ -80,6 +81,9 @@ type Service struct {
 	machines map[bridge.UserID]bool
 	wake     chan struct{}
 	asides   asideLog
+
+	introducing sync.Mutex
+	introduced  bool // the bot has its display name
 }
 
 var (
