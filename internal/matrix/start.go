@@ -42,6 +42,7 @@ func (s *Service) Connect(ctx context.Context) (Report, error) {
 	if r.Bot = bridge.UserID(who.UserID); r.Bot != s.hs.bot {
 		return r, fmt.Errorf("%w: for %s, not for the bot %s", errIdentity, r.Bot, s.hs.bot)
 	}
+	s.introduce(ctx)
 	r.Ping = s.ping(ctx, versions)
 	zerolog.Ctx(ctx).Info().Str("bot", string(r.Bot)).Str("ping", r.Ping).Msg("Homeserver reached")
 	return r, nil
