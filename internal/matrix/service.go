@@ -17,8 +17,8 @@ import (
 type Config struct {
 	ServerName    string // of the homeserver
 	HomeserverURL string
+	DisplayName   string // that the bot is to have; "" for whatever it has
 	Registration  *appservice.Registration
-	DisplayName   string // of the bot; left as it is if empty
 
 	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's. Nobody's if empty.
 	Invite []string
