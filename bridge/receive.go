@@ -119,8 +119,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: now}
 	retry := false
 	_, _, err = e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
-		if !won && q.State == Pending { // at another revision, or overdue: read it again
-			retry = true
+		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
 			return nil
 		}
 		if !won {

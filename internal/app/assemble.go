@@ -150,8 +150,9 @@ func agentNames(cfg config.Config) map[bridge.AgentID]string {
 
 func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 	c := matrix.Config{
-		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Registration: registrationFile(reg).Registration(),
-		Invite: cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
+		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, DisplayName: cfg.Appservice.Bot.DisplayName,
+		Registration: registrationFile(reg).Registration(),
+		Invite:       cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
 		Keycaps: true, Redactions: matrix.RedactionsAuto,
 	}
 	if c.Invite == nil {

@@ -59,6 +59,9 @@ func TestAskAndAnswer(t *testing.T) {
 		t.Errorf("the notice is %v", notice)
 	}
 	edit := messages[2]["content"].(map[string]any)
+	if edit["msgtype"] != "m.notice" || edit["m.new_content"].(map[string]any)["msgtype"] != "m.text" {
+		t.Errorf("the edit would notify everybody: %v", edit)
+	}
 	for name := range edit {
 		if strings.HasPrefix(name, "dev.superpipeline") && name != sendKey || name == "suite_event_type" {
 			t.Errorf("the edit's outer content has %s", name)
@@ -76,7 +79,7 @@ func TestAskAndAnswer(t *testing.T) {
 	r.work()
 	r.pump()
 	r.expect(q.ID, "answered skip by @dana:ex.org")
-	if bodies := r.bodies(); len(bodies) != 3 || !strings.Contains(bodies[2], "Answered by Dana") {
+	if bodies := r.bodies(); len(bodies) != 3 || !strings.HasPrefix(bodies[2], "Too late: Dana (@dana:ex.org) answered this question at 12:00 UTC on 1 November: ") {
 		t.Errorf("told: %q", bodies)
 	}
 }
@@ -139,7 +142,7 @@ func TestA7(t *testing.T) {
 	r.work()
 	r.pump()
 	r.expect(q.ID, "pending")
-	if bodies := r.bodies(); len(bodies) != 2 || !strings.Contains(bodies[1], "no option 99") {
+	if bodies := r.bodies(); len(bodies) != 2 || bodies[1] != "There is no option 99. Please write 1 or 2, or an option's name." {
 		t.Errorf("sent %q, want one hint to the person", bodies)
 	}
 	// What another bridge puts up is no person's word, though nobody listed it among the bots.
@@ -194,7 +197,7 @@ func TestB5(t *testing.T) {
 	r.work()
 	r.pump()
 	r.expect(q.ID, "pending")
-	if bodies := r.bodies(); len(bodies) != 2 || !strings.Contains(bodies[1], "somebody else") {
+	if bodies := r.bodies(); len(bodies) != 2 || bodies[1] != "Only @dana:ex.org can answer this question." {
 		t.Errorf("sent %q", bodies)
 	}
 	r.put("3", r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))

@@ -71,6 +71,9 @@ func (r reader) howTo() string {
 	if r.item.Multiple {
 		return "the numbers of your options, with commas between them"
 	}
+	if len(r.item.Options) == 2 {
+		return "1 or 2, or an option's name"
+	}
 	return fmt.Sprintf("a number from 1 to %d, or an option's name", len(r.item.Options))
 }
 
@@ -111,7 +114,7 @@ func (r reader) option(m bridge.OneMatch, via bridge.Via) bridge.Reading {
 	case o.Input != nil && m.Rest != nil:
 		c.Input = m.Rest
 	case o.NeedsComment, o.Input != nil && o.Input.Required:
-		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: fmt.Sprintf("This option needs some text with it. Please write it in one reply, behind the number: %d: your text", m.Index+1)}
+		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: fmt.Sprintf("Option %d needs some text from you. Please write both in one reply, like this: “%d: your text”.", m.Index+1, m.Index+1)}
 	}
 	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{o.ID}}, c)
 }

@@ -63,6 +63,7 @@ func (w *worker) invited(ctx context.Context, e event) error {
 		log.Warn().Str("inviter", e.Sender).Msg("Not joining: the configuration does not accept invitations from there")
 		return w.finish(ctx, e)
 	}
+	w.s.introduce(ctx)
 	if err := w.s.hs.joinedTo(ctx, e.Room, []string{userServer(bridge.UserID(e.Sender))}); err != nil {
 		if temporary(err) {
 			return err
