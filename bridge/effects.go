@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -41,14 +42,11 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 }
 
 func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
-	switch {
-	case q.State.Terminal() && f.Attempts <= 1:
+	if q.State.Terminal() && f.Attempts <= 1 {
 		return nil // settled before it was posted: never posted
-	case q.Carried != nil:
-		_, err := e.Channel.Render(ctx, q, p, f.Key) // its message stands there already: nothing of it to save
-		return ended(ctx, err)
-	case q.Delivery.State == Posted:
-		return nil
+	}
+	if q.Carried != nil || q.Delivery.State == Posted { // it stands there already
+		return e.controls(ctx, q.ID, f.Key)
 	}
 	change, err := e.Channel.Render(ctx, q, p, f.Key)
 	if err != nil {
@@ -57,7 +55,24 @@ func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) er
 	if len(change.Messages) == 0 {
 		return nil
 	}
-	return e.posted(ctx, q, p, change)
+	if err := e.posted(ctx, q, p, change); err != nil {
+		return err
+	}
+	return e.controls(ctx, q.ID, f.Key)
+}
+
+// controls puts up what a posted question is answered by with one click. It comes after the posting is saved: people
+// answer as soon as they see the message.
+func (e *Engine) controls(ctx context.Context, id QuestionID, key string) error {
+	q, err := e.Store.Question(ctx, id)
+	if err != nil || q.State.Terminal() {
+		return err
+	}
+	p, err := e.Store.Posting(ctx, id)
+	if err != nil {
+		return err
+	}
+	return ended(ctx, e.Channel.Controls(ctx, q, p, key))
 }
 
 // ended takes an effect that can never be done for done.
@@ -107,16 +122,16 @@ func (e *Engine) posted(ctx context.Context, before Question, was Posting, c Cha
 		if err != nil {
 			return err
 		}
-		p := applied(now, c)
-		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, now.Moving && now.Revision != was.Revision
-		if err := e.Store.SavePosting(ctx, p); err != nil {
+		now.Moving = now.Moving && now.Revision != was.Revision
+		now = applied(now, c)
+		if err := e.savePosting(ctx, q, now); err != nil {
 			return err
 		}
 		d := q.Delivery
 		if d.State == before.Delivery.State {
 			d = Delivery{State: Posted}
 		}
-		if m, ok := p.Current(); ok {
+		if m, ok := now.Current(); ok {
 			d.Message = m.ID
 		}
 		return e.Store.SetDelivery(ctx, q.ID, d)
@@ -128,28 +143,39 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	if err := json.Unmarshal(f.Payload, &payload); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
-	if q.State.Terminal() || q.Revision != payload.Revision || !p.Moving && !payload.Quiet {
+	if q.State.Terminal() || q.Revision != payload.Revision {
 		return nil
+	}
+	if !p.Moving && !payload.Quiet { // its step is shown already
+		return e.controls(ctx, q.ID, f.Key)
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
 	if err != nil {
 		return ended(ctx, err)
 	}
-	return e.posted(ctx, q, p, change)
+	if err := e.posted(ctx, q, p, change); err != nil {
+		return err
+	}
+	return e.controls(ctx, q.ID, f.Key)
 }
 
 func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) error {
 	change, err := e.Channel.Settled(ctx, q, p, f.Key)
-	if err != nil {
-		return ended(ctx, err)
+	var impossible *ErrImpossible
+	if errors.As(err, &impossible) {
+		return &ErrHeld{Reason: impossible.Reason, Again: closeAgain}
 	}
-	if change.Messages == nil && change.Progress == nil {
-		return nil
+	if err != nil || change.Messages == nil && change.Progress == nil {
+		return err
 	}
 	p = applied(p, change)
-	p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, false
-	return e.Store.SavePosting(ctx, p)
+	p.Moving = false
+	return e.savePosting(ctx, q, p)
 }
+
+// closeAgain is how soon it is worth another try to close a question where that was refused; the next interaction with
+// it tries at once.
+const closeAgain = 24 * time.Hour
 
 func applied(p Posting, c Change) Posting {
 	if c.Messages != nil {
@@ -159,4 +185,10 @@ func applied(p Posting, c Change) Posting {
 		p.Progress = c.Progress
 	}
 	return p
+}
+
+// savePosting saves the posting of a question, which changed just now.
+func (e *Engine) savePosting(ctx context.Context, q Question, p Posting) error {
+	p.Question, p.Conversation, p.ChangedAt = q.ID, q.Conversation, e.Clock.Now()
+	return e.Store.SavePosting(ctx, p)
 }

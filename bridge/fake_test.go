@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -18,14 +19,19 @@ import (
 // room is a channel and a gatekeeper in memory: it posts into a list and reads replies by Match alone.
 type room struct {
 	mu       sync.Mutex
+	controls []string // "$post1 q_1/render/0", …
 	posts    []string // "render q_1/render/0", "tell stale answered @dana:ex.org", …
 	rights   map[bridge.UserID]bridge.Rights
 	alone    bool
-	fails    error // what Render returns
+	fails    error // what Render and Updated return
+	unclosed error // what Settled returns
 	parse    func(in bridge.Interaction, q bridge.Question, p bridge.Posting) bridge.Reading
 	supports error
 	during   func() // called while Render posts
-	posted   int
+
+	duringControls func()
+	controlsFail   error
+	posted         int
 }
 
 func (r *room) Supports(context.Context, bridge.ConversationID) error { return r.supports }
@@ -47,6 +53,20 @@ func (r *room) Render(_ context.Context, q bridge.Question, _ bridge.Posting, ke
 	return bridge.Change{Messages: []bridge.Message{r.message(0)}}, nil
 }
 
+func (r *room) Controls(_ context.Context, _ bridge.Question, p bridge.Posting, key string) error {
+	if r.duringControls != nil {
+		r.duringControls()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.controlsFail != nil {
+		return r.controlsFail
+	}
+	m, _ := p.Current()
+	r.controls = append(r.controls, fmt.Sprintf("%s %s", m.ID, key))
+	return nil
+}
+
 func (r *room) message(item int) bridge.Message {
 	r.posted++
 	return bridge.Message{ID: bridge.MessageID(fmt.Sprintf("$post%d", r.posted)), PostedAt: start.Add(time.Duration(r.posted) * time.Second), Item: item}
@@ -65,6 +85,9 @@ func (r *room) Updated(_ context.Context, _ bridge.Question, p bridge.Posting, _
 func (r *room) Settled(_ context.Context, q bridge.Question, _ bridge.Posting, key string) (bridge.Change, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.unclosed != nil {
+		return bridge.Change{}, r.unclosed
+	}
 	r.posts = append(r.posts, fmt.Sprintf("settled %s %s", q.State, key))
 	return bridge.Change{}, nil
 }
@@ -212,7 +235,12 @@ func (b *bench) work() {
 		}
 		for _, f := range effects {
 			if err := b.Run(b.ctx, f); err != nil {
-				err = b.store.PostponeEffect(b.ctx, f.ID, b.clock.Now().Add(time.Minute), err.Error())
+				again := time.Minute
+				var held *bridge.ErrHeld
+				if errors.As(err, &held) {
+					again = held.Again
+				}
+				err = b.store.PostponeEffect(b.ctx, f.ID, b.clock.Now().Add(again), err.Error())
 				if err != nil {
 					b.t.Fatal(err)
 				}
@@ -243,6 +271,15 @@ func (b *bench) root(id bridge.QuestionID) bridge.MessageID {
 		b.t.Fatal("the question is not posted")
 	}
 	return m.ID
+}
+
+// echo brings the current message of a question back.
+func (b *bench) echo(id bridge.QuestionID, seq int64, at time.Time) {
+	b.t.Helper()
+	q := b.get(id)
+	if err := b.Echoed(b.ctx, bridge.Echo{Question: id, Conversation: q.Conversation, Message: b.root(id), Seq: seq, SentAt: at}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // event stores an interaction in the inbox, as a pushed event.

@@ -88,8 +88,10 @@ func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
 
 // How long what is done with is kept (DESIGN "Retention").
 const (
-	inboxKept  = 90 * 24 * time.Hour
-	choreBatch = 1000
+	inboxKept    = 90 * 24 * time.Hour
+	postingKept  = 30 * 24 * time.Hour // after its last change
+	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
+	choreBatch   = 1000
 )
 
 // chores are what the sweep does besides expiring.
@@ -106,6 +108,9 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 	}
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
+		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
+			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
+		}, 0)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},

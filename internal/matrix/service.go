@@ -81,6 +81,9 @@ type Service struct {
 	machines map[bridge.UserID]bool
 	wake     chan struct{}
 	asides   asideLog
+
+	introducing sync.Mutex
+	introduced  bool // the bot has its display name
 }
 
 var (
