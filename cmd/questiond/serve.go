@@ -27,7 +27,9 @@ func newServe() *cobra.Command {
 		}
 		ctx, stop := untilSignalled(cmd.Context())
 		defer stop()
-		context.AfterFunc(ctx, func() { log.Info().Msg("Asked to end") })
+		asked := make(chan struct{})
+		forget := context.AfterFunc(ctx, func() { log.Info().Msg("Asked to end"); close(asked) })
+		defer forget()
 		err = app.Run(ctx, app.Options{
 			Config: cfg, Registration: reg, Log: *log,
 			Ready: func(at app.Addresses) {
@@ -38,6 +40,7 @@ func newServe() *cobra.Command {
 		if err != nil {
 			return failf("%s", err)
 		}
+		<-asked
 		log.Info().Msg("Ended")
 		return nil
 	}
