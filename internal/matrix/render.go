@@ -22,6 +22,9 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 		return bridge.Change{}, err
 	}
 	m, err := s.post(ctx, q, p, step, key)
+	if errors.Is(err, errElsewhere) {
+		return bridge.Change{}, nil // the room that it moved to has an effect of its own
+	}
 	if err != nil {
 		return bridge.Change{}, err
 	}

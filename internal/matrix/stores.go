@@ -11,7 +11,8 @@ import (
 // Inbox keeps pushed events from before they are acknowledged until they are handled.
 type Inbox interface {
 	// StoreEvents keeps a batch in one transaction. An event whose id is known is skipped, and so is one that is not
-	// kept always in a conversation without a stored question. It returns how many were new.
+	// kept always in a conversation without a stored question, unless earlier events of it are still to be handled. It
+	// returns how many were new.
 	StoreEvents(ctx context.Context, events []bridge.Incoming) (int, error)
 	// NextEvents gives unfinished due events in order of receipt, at most one of each conversation: the oldest
 	// unfinished one, and none of a conversation whose oldest is postponed.
