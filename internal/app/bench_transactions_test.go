@@ -2,8 +2,10 @@ package app
 
 import (
 	"bytes"
+	cryptorand "crypto/rand"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"testing"
 
@@ -13,6 +15,9 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/measure"
 )
+
+// roomsBusy is in how many rooms people talk at the same time.
+const roomsBusy = 50
 
 // perTransaction is how many events a homeserver sends at once, when there are that many.
 const perTransaction = 50
@@ -75,11 +80,19 @@ func (p *pusher) slice() float64 {
 	for i := range bodies {
 		bodies[i] = p.transaction()
 	}
-	return measure.Rate(transactions*perTransaction, func() {
+	rate := measure.Rate(transactions*perTransaction, func() {
 		for _, body := range bodies {
 			p.put(body)
 		}
 	})
+	p.handled()
+	return rate
+}
+
+// handled leaves the inbox as it is when every event in it was handled.
+func (p *pusher) handled() {
+	_, err := p.store.Database().Exec(p.b.Context(), `UPDATE inbox SET state = 'handled', raw = NULL WHERE state = 'waiting'`)
+	p.ok(err)
 }
 
 func (p *pusher) transaction() []byte {
@@ -89,16 +102,18 @@ func (p *pusher) transaction() []byte {
 		if i > 0 {
 			body.WriteByte(',')
 		}
-		p.sentinel++
-		room := filledRoom(p.sentinel)
+		room := filledRoom(rand.N(roomsBusy))
 		if i%p.oneIn != 0 {
-			room = bridge.ConversationID(fmt.Sprintf("!talk%d:%s", p.sentinel%roomsFilled, benchDomain))
+			room = bridge.ConversationID(fmt.Sprintf("!talk%d:%s", rand.N(roomsBusy), benchDomain))
 		}
-		body.WriteString(saidIn(room, fmt.Sprintf("$%d-0123456789abcdefghijklmnopqrstuv", p.sentinel), "$question-of-0123456789abcdefghijklm", "I would wait until the backup has run"))
+		body.WriteString(saidIn(room, newEventID(), newEventID(), "I would wait until the backup has run"))
 	}
 	body.WriteString(`]}`)
 	return body.Bytes()
 }
+
+// newEventID makes one as room versions from 4 on have them.
+func newEventID() string { return "$" + cryptorand.Text() + cryptorand.Text()[:17] }
 
 // saidIn is a reply in a thread, as Element sends it and Dendrite pushes it.
 func saidIn(room bridge.ConversationID, id, thread, text string) string {
