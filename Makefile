@@ -3,7 +3,7 @@
 # make test    everything that must hold, race detector on
 # make check   formatting, vet, module files
 # make soak    what takes longer: fuzzing, 200,000 documents against ajv
-# make bench   the figures of docs/performance.md
+# make bench   how fast decoding, validating, rendering and storing are
 
 GO ?= go
 NPM ?= npm
@@ -35,6 +35,7 @@ soak: $(AJV)
 
 bench:
 	$(GO) test ./schema -run '^$$' -bench . -benchtime 3s -cpu 1
+	$(GO) test ./internal/sqlstore -run '^$$' -bench . -benchtime 1s
 
 # The homeserver, pinned in a module of its own.
 $(DENDRITE): internal/testserver/dendrite/go.mod internal/testserver/dendrite/go.sum

@@ -19,7 +19,7 @@ func (q Question) Permits(who UserID, r Rights) error {
 	case r.IsAsker:
 		return refusal(CodeNotEligible, "The asker cannot answer its own question.")
 	case q.Scope == Direct && who != q.Target:
-		return refusal(CodeNotEligible, "This question is for somebody else.")
+		return refusal(CodeNotEligible, "Only %s can answer this question.", q.Target)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (e *Engine) aimUnthreaded(ctx context.Context, r *reception) (*reception, e
 	if err := e.load(ctx, r, pending[0].ID); err != nil {
 		return nil, err
 	}
-	if m, ok := r.p.Current(); !ok || m.Seq == 0 || m.Seq >= r.in.Seq || r.in.SentAt.Before(m.PostedAt) {
+	if m, ok := r.p.Current(); !ok || !r.after(m) {
 		return nil, nil
 	}
 	r.unthreaded = true
@@ -121,7 +121,8 @@ func (e *Engine) load(ctx context.Context, r *reception, id QuestionID) (err err
 	return err
 }
 
-// read asks the channel what the interaction means, and holds it against the step that it was made for.
+// read asks the channel what the interaction means, and holds it against the step that it was made for: a reaction or a
+// real reply means the step of the message it points at; threaded text the current one, unless it came before that.
 func (r *reception) read(c Channel) Reading {
 	in := r.in
 	in.Act = r.act
@@ -129,26 +130,25 @@ func (r *reception) read(c Channel) Reading {
 	if _, ok := reading.(Ignored); ok {
 		return reading
 	}
-	if !r.forCurrentStep() {
+	current, posted := r.p.Current()
+	if !posted || r.correction || r.pointed == current.ID { // a correction is of the same step as what it corrects
+		return reading
+	}
+	_, structured := r.act.(Submitted)
+	_, said := r.act.(Said)
+	switch {
+	case r.p.has(r.pointed):
+		return Outdated{}
+	case structured:
+		return Refused{CodeStructuredInvalid, "A structured answer refers to the question's own event, and to no other message about it."}
+	case len(r.p.Messages) > 1 && !(said && r.after(current)):
 		return Outdated{}
 	}
 	return reading
 }
 
-// forCurrentStep says whether the interaction was made for the step that the posting stands at. A reaction or a real
-// reply means the step of the message it points at; threaded text means the current step unless it came before it.
-func (r *reception) forCurrentStep() bool {
-	current, ok := r.p.Current()
-	if !ok || len(r.p.Messages) == 1 {
-		return true
-	}
-	for _, m := range r.p.Messages {
-		if m.ID == r.pointed {
-			return m.ID == current.ID
-		}
-	}
-	if _, ok := r.act.(Said); !ok || r.correction {
-		return true
-	}
-	return !(current.Seq != 0 && r.in.Seq < current.Seq) && !r.in.SentAt.Before(current.PostedAt)
+// after says whether the interaction came after a message was shown, in both orders that there are: ours, and that of
+// the senders' servers. Until its echo has come, nothing has.
+func (r *reception) after(m Message) bool {
+	return m.Seq != 0 && r.in.Seq > m.Seq && !r.in.SentAt.Before(m.PostedAt)
 }

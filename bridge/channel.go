@@ -1,6 +1,9 @@
 package bridge
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Channel is the seam between the engine and a messaging surface, after the document Channel questions. Methods that
 // take a ctx may use the network; none is called inside a database transaction. All of them may be called again after a
@@ -40,6 +43,15 @@ type Courtesy struct {
 	Code   string
 	Reason string
 	Thread MessageID // where in the conversation they did it, if they did it in a thread
+}
+
+// once is what a courtesy is told once for: a hint for the person, everything else for their step and the code too.
+func (c Courtesy) once(revision int) string {
+	switch Code(c.Code) {
+	case CodeOutOfRange, CodeAmbiguous, CodeNotText, CodeTextTooLong:
+		return "hint/" + string(c.To)
+	}
+	return fmt.Sprintf("%s/%d/%s/%s", c.Kind, revision, c.Code, c.To)
 }
 
 // CourtesyKind is one of the three.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -107,16 +108,16 @@ func (e *Engine) posted(ctx context.Context, before Question, was Posting, c Cha
 		if err != nil {
 			return err
 		}
-		p := applied(now, c)
-		p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, now.Moving && now.Revision != was.Revision
-		if err := e.Store.SavePosting(ctx, p); err != nil {
+		now.Moving = now.Moving && now.Revision != was.Revision
+		now = applied(now, c)
+		if err := e.savePosting(ctx, q, now); err != nil {
 			return err
 		}
 		d := q.Delivery
 		if d.State == before.Delivery.State {
 			d = Delivery{State: Posted}
 		}
-		if m, ok := p.Current(); ok {
+		if m, ok := now.Current(); ok {
 			d.Message = m.ID
 		}
 		return e.Store.SetDelivery(ctx, q.ID, d)
@@ -140,16 +141,21 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 
 func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) error {
 	change, err := e.Channel.Settled(ctx, q, p, f.Key)
-	if err != nil {
-		return ended(ctx, err)
+	var impossible *ErrImpossible
+	if errors.As(err, &impossible) {
+		return &ErrHeld{Reason: impossible.Reason, Again: closeAgain}
 	}
-	if change.Messages == nil && change.Progress == nil {
-		return nil
+	if err != nil || change.Messages == nil && change.Progress == nil {
+		return err
 	}
 	p = applied(p, change)
-	p.Question, p.Conversation, p.Moving = q.ID, q.Conversation, false
-	return e.Store.SavePosting(ctx, p)
+	p.Moving = false
+	return e.savePosting(ctx, q, p)
 }
+
+// closeAgain is how soon it is worth another try to close a question where that was refused; the next interaction with
+// it tries at once.
+const closeAgain = 24 * time.Hour
 
 func applied(p Posting, c Change) Posting {
 	if c.Messages != nil {
@@ -159,4 +165,10 @@ func applied(p Posting, c Change) Posting {
 		p.Progress = c.Progress
 	}
 	return p
+}
+
+// savePosting saves the posting of a question, which changed just now.
+func (e *Engine) savePosting(ctx context.Context, q Question, p Posting) error {
+	p.Question, p.Conversation, p.ChangedAt = q.ID, q.Conversation, e.Clock.Now()
+	return e.Store.SavePosting(ctx, p)
 }

@@ -104,13 +104,21 @@ func TestWhoMayNotAnswerIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestAHintGoesOncePerPersonAndCode(t *testing.T) {
+// A hint goes once to a person, whatever they try next; what is no hint goes once for its code.
+func TestAHintGoesOncePerPerson(t *testing.T) {
 	b := newBench(t)
+	b.room.parse = func(in bridge.Interaction, _ bridge.Question, _ bridge.Posting) bridge.Reading {
+		return bridge.Refused{Code: bridge.Code(in.Act.(bridge.Said).Text)}
+	}
 	q := b.ask(b.question())
-	b.reply("@dana:ex.org", q.ID, "7")
-	b.reply("@dana:ex.org", q.ID, "8")
-	b.reply("@sam:ex.org", q.ID, "9")
-	want := []string{"tell rejected out_of_range @dana:ex.org", "tell rejected out_of_range @sam:ex.org"}
+	for _, code := range []bridge.Code{
+		bridge.CodeOutOfRange, bridge.CodeOutOfRange, bridge.CodeNotText, bridge.CodeAmbiguous, bridge.CodeTextTooLong, bridge.CodeInputMissing,
+		bridge.CodeInputMissing,
+	} {
+		b.reply("@dana:ex.org", q.ID, string(code))
+	}
+	b.reply("@sam:ex.org", q.ID, string(bridge.CodeNotText))
+	want := []string{"tell rejected out_of_range @dana:ex.org", "tell rejected input_missing @dana:ex.org", "tell rejected not_text @sam:ex.org"}
 	if said := b.room.said()[1:]; !slices.Equal(said, want) || b.get(q.ID).State != bridge.Pending {
 		t.Errorf("the room heard %q", said)
 	}

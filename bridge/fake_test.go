@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -21,7 +22,8 @@ type room struct {
 	posts    []string // "render q_1/render/0", "tell stale answered @dana:ex.org", …
 	rights   map[bridge.UserID]bridge.Rights
 	alone    bool
-	fails    error // what Render returns
+	fails    error // what Render and Updated return
+	unclosed error // what Settled returns
 	parse    func(in bridge.Interaction, q bridge.Question, p bridge.Posting) bridge.Reading
 	supports error
 	during   func() // called while Render posts
@@ -65,6 +67,9 @@ func (r *room) Updated(_ context.Context, _ bridge.Question, p bridge.Posting, _
 func (r *room) Settled(_ context.Context, q bridge.Question, _ bridge.Posting, key string) (bridge.Change, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.unclosed != nil {
+		return bridge.Change{}, r.unclosed
+	}
 	r.posts = append(r.posts, fmt.Sprintf("settled %s %s", q.State, key))
 	return bridge.Change{}, nil
 }
@@ -212,7 +217,12 @@ func (b *bench) work() {
 		}
 		for _, f := range effects {
 			if err := b.Run(b.ctx, f); err != nil {
-				err = b.store.PostponeEffect(b.ctx, f.ID, b.clock.Now().Add(time.Minute), err.Error())
+				again := time.Minute
+				var held *bridge.ErrHeld
+				if errors.As(err, &held) {
+					again = held.Again
+				}
+				err = b.store.PostponeEffect(b.ctx, f.ID, b.clock.Now().Add(again), err.Error())
 				if err != nil {
 					b.t.Fatal(err)
 				}
@@ -243,6 +253,15 @@ func (b *bench) root(id bridge.QuestionID) bridge.MessageID {
 		b.t.Fatal("the question is not posted")
 	}
 	return m.ID
+}
+
+// echo brings the current message of a question back.
+func (b *bench) echo(id bridge.QuestionID, seq int64, at time.Time) {
+	b.t.Helper()
+	q := b.get(id)
+	if err := b.Echoed(b.ctx, bridge.Echo{Question: id, Conversation: q.Conversation, Message: b.root(id), Seq: seq, SentAt: at}); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // event stores an interaction in the inbox, as a pushed event.

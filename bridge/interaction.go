@@ -86,7 +86,7 @@ type Partial struct {
 
 // Refused is an attempt that cannot be an answer. Code is stable, Reason is for the person.
 type Refused struct {
-	Code   string
+	Code   Code
 	Reason string
 }
 

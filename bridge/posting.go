@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -20,9 +21,9 @@ type Posting struct {
 // Message is one message of a posting.
 type Message struct {
 	ID       MessageID
-	PostedAt time.Time
-	Item     int   // which item it asks
-	Seq      int64 // where its echo stands in the order of what we received; 0 until it came
+	PostedAt time.Time // as its echo has it, so that it compares with interactions; by our own clock until that came
+	Item     int       // which item it asks
+	Seq      int64     // where its echo stands in the order of what we received; 0 until it came
 }
 
 // Current is the message whose controls count; ok is false before the first is posted.
@@ -31,6 +32,10 @@ func (p Posting) Current() (m Message, ok bool) {
 		return Message{}, false
 	}
 	return p.Messages[len(p.Messages)-1], true
+}
+
+func (p Posting) has(id MessageID) bool {
+	return slices.ContainsFunc(p.Messages, func(m Message) bool { return m.ID == id })
 }
 
 // Change is what a channel wants saved: Messages replace the whole list when not nil, Progress the progress.

@@ -14,7 +14,11 @@ func (e *Engine) Receive(ctx context.Context, in Interaction) error {
 	ctx = zerolog.Ctx(ctx).With().Str("event_id", string(in.ID)).Str("room_id", string(in.Conversation)).Logger().WithContext(ctx)
 	if w, ok := in.Act.(Withdrew); ok {
 		return e.Store.Atomically(ctx, func(ctx context.Context) error {
-			if err := e.Store.DropReply(ctx, InteractionID(w.Original)); err != nil {
+			kept, ok, err := e.Store.Reply(ctx, InteractionID(w.Original))
+			if err == nil && ok && kept.Conversation == in.Conversation {
+				err = e.Store.DropReply(ctx, kept.ID)
+			}
+			if err != nil {
 				return err
 			}
 			return e.Store.FinishInteraction(ctx, in.ID)
@@ -35,7 +39,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 	if err != nil {
 		return false, err
 	}
-	if r == nil {
+	if r == nil || r.q.Conversation != in.Conversation { // its question moved to another conversation: this one is over
 		return true, e.Store.FinishInteraction(ctx, in.ID)
 	}
 	if e.overdue(r.q) {
@@ -83,14 +87,19 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 
 // obstacle is what keeps an attempt by somebody who may answer from being read as an answer.
 func (r *reception) obstacle(reading Reading) (Courtesy, bool) {
+	reject := func(code, reason string) (Courtesy, bool) {
+		return Courtesy{Kind: Rejected, Code: code, Reason: reason}, true
+	}
+	switch {
+	case r.q.Delivery.Reason == ReasonRedacted:
+		return reject(ReasonRedacted, "The question was removed from the room, so it cannot be answered here any more.")
+	case r.q.Delivery.Reason == ReasonRoomUpgraded:
+		return reject(ReasonRoomUpgraded, "This room goes on in another one, so the question cannot be answered here any more.")
+	case r.p.Moving:
+		return reject(codeMoving, "The next question is still posting. Please try again in a moment.")
+	}
 	if refused, ok := reading.(Refused); ok {
-		return Courtesy{Kind: Rejected, Code: refused.Code, Reason: refused.Reason}, true
-	}
-	if r.p.Moving {
-		return Courtesy{Kind: Rejected, Code: codeMoving, Reason: "The next question is still posting. Please try again in a moment."}, true
-	}
-	if r.q.Delivery.Reason == ReasonRedacted {
-		return Courtesy{Kind: Rejected, Code: ReasonRedacted, Reason: "The question was removed from the room, so it cannot be answered here any more."}, true
+		return reject(string(refused.Code), refused.Reason)
 	}
 	return Courtesy{}, false
 }
@@ -110,8 +119,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: now}
 	retry := false
 	_, _, err = e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
-		if !won && q.State == Pending { // at another revision, or overdue: read it again
-			retry = true
+		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
 			return nil
 		}
 		if !won {
@@ -130,10 +138,15 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, At: e.Clock.Now()}
 	_, _, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
-		if !won {
-			if err := e.addCourtesy(ctx, r, Courtesy{Kind: Stale, Code: string(q.State)}); err != nil {
-				return err
-			}
+		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
+		var err error
+		if won { // seen again, the same event is nothing to tell them
+			_, err = e.Store.FirstTime(ctx, q.ID, late.once(r.q.Revision))
+		} else {
+			err = e.addCourtesy(ctx, r, late)
+		}
+		if err != nil {
+			return err
 		}
 		return e.Store.FinishInteraction(ctx, r.in.ID)
 	})
@@ -206,10 +219,12 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 				return err
 			}
 		}
-		if c.Code == codeMoving { // the update may have been given up
+		if c.Code == codeMoving || r.q.State.Terminal() { // what shows the step or the end may wait, after a refusal
 			if err := e.Store.HastenEffects(ctx, r.q.ID, e.Clock.Now()); err != nil {
 				return err
 			}
+		}
+		if c.Code == codeMoving { // or was given up
 			if err := e.oweUpdate(ctx, r.q.ID, updatePayload{Revision: r.q.Revision}); err != nil {
 				return err
 			}
@@ -229,7 +244,7 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 
 func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) error {
 	c.To, c.About, c.Thread = r.in.Sender, r.original(), r.thread
-	first, err := e.Store.FirstTime(ctx, r.q.ID, fmt.Sprintf("%s/%d/%s/%s", c.Kind, r.q.Revision, c.Code, c.To))
+	first, err := e.Store.FirstTime(ctx, r.q.ID, c.once(r.q.Revision))
 	if err != nil || !first {
 		return err
 	}
@@ -238,10 +253,14 @@ func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) erro
 		return err
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(r.q.ID)).Str("courtesy", string(c.Kind)).Str("code", c.Code).Msg("Not an answer")
-	return e.Store.AddEffects(ctx, Effect{
-		Kind: EffectTell, Question: r.q.ID, Key: fmt.Sprintf("%s/%s/%s", r.q.ID, EffectTell, r.in.ID), Payload: payload, Due: e.Clock.Now(),
-	})
+	f := Effect{Kind: EffectTell, Question: r.q.ID, Key: fmt.Sprintf("%s/%s/%s", r.q.ID, EffectTell, r.in.ID), Payload: payload, Due: e.Clock.Now()}
+	if c.Kind != Stale { // what is said of the end comes after it; a hint does not wait for a step that cannot be posted
+		f.Lane = laneHints
+	}
+	return e.Store.AddEffects(ctx, f)
 }
+
+const laneHints = "hints"
 
 func courtesyOf(kind CourtesyKind, err error) Courtesy {
 	c := Courtesy{Kind: kind, Code: string(CodeOf(err)), Reason: err.Error()}

@@ -49,6 +49,12 @@ func TestARedactedReplyIsNotCorrected(t *testing.T) {
 	b := newBench(t)
 	q := b.ask(b.question())
 	hmm := b.reply("@dana:ex.org", q.ID, "hmm")
+	elsewhere := b.event("@sam:ex.org", bridge.Withdrew{Original: bridge.MessageID(hmm.ID)})
+	elsewhere.Conversation = "!other:ex.org" // a relation never crosses rooms
+	b.receive(elsewhere)
+	if _, kept, err := b.store.Reply(b.ctx, hmm.ID); !kept || err != nil {
+		t.Errorf("a redaction in another room took the reply away: %v", err)
+	}
 	b.receive(b.event("@dana:ex.org", bridge.Withdrew{Original: bridge.MessageID(hmm.ID)}))
 	b.receive(b.event("@dana:ex.org", bridge.Edited{Original: hmm.ID, Text: "1"}))
 	if got := b.get(q.ID); got.State != bridge.Pending {
@@ -131,9 +137,7 @@ func TestUnthreaded(t *testing.T) {
 			b := newBench(t)
 			b.room.alone = true
 			q := b.ask(b.question())
-			if err := b.Echoed(b.ctx, bridge.Echo{Question: q.ID, Conversation: q.Conversation, Message: b.root(q.ID), Seq: 10}); err != nil {
-				t.Fatal(err)
-			}
+			b.echo(q.ID, 10, start)
 			if c.set != nil {
 				c.set(b, q)
 			}
@@ -211,10 +215,16 @@ func TestASetIsAnsweredStepByStep(t *testing.T) {
 	if b.root(q.ID) == first {
 		t.Fatal("the second step is not the current message")
 	}
+	b.receive(b.event("@dana:ex.org", bridge.Said{Text: "2", Thread: first}))
+	if got := b.get(q.ID); got.State != bridge.Pending {
+		t.Fatal("a text from before the echo of the second step answered it")
+	}
+	b.echo(q.ID, 1010, start.Add(30*time.Second))
+	b.seq += 20
 
 	b.receive(b.event("@dana:ex.org", bridge.Reacted{To: first, Key: "2"})) // the step before
 	early := b.event("@sam:ex.org", bridge.Said{Text: "2", Thread: first})
-	early.SentAt = start
+	early.SentAt = start.Add(29 * time.Second)
 	b.receive(early)
 	if got := b.get(q.ID); got.State != bridge.Pending || got.Revision != 1 {
 		t.Fatalf("an earlier step counted: revision %d, %s", got.Revision, got.State)
@@ -241,13 +251,14 @@ func TestDismissed(t *testing.T) {
 	b := newBench(t)
 	b.room.parse = func(bridge.Interaction, bridge.Question, bridge.Posting) bridge.Reading { return bridge.Dismissed{} }
 	q := b.ask(b.question())
-	b.reply("@dana:ex.org", q.ID, "no thanks")
+	in := b.reply("@dana:ex.org", q.ID, "no thanks")
+	b.receive(in) // the same event again is nobody's being late
 	if got := b.get(q.ID); got.State != bridge.Cancelled || got.CancelledBy != bridge.ByResponder {
 		t.Errorf("stands at %s by %s", got.State, got.CancelledBy)
 	}
 	b.reply("@sam:ex.org", q.ID, "no thanks")
-	if !contains(b.room.said(), []string{"tell stale cancelled @sam:ex.org"}) {
-		t.Errorf("the room heard %q", b.room.said())
+	if said := b.room.said(); !contains(said, []string{"tell stale cancelled @sam:ex.org"}) || slices.Contains(said, "tell stale cancelled @dana:ex.org") {
+		t.Errorf("the room heard %q", said)
 	}
 }
 
@@ -330,8 +341,12 @@ func TestACarriedQuestion(t *testing.T) {
 	}
 	again := carried
 	again.ID = bridge.NewQuestionID()
+	again.Carried = &bridge.Carried{By: "@hub:ex.org", Message: "$copy"}
 	if err := b.Adopt(b.ctx, again, b.event("@hub:ex.org", nil).ID); err != nil || b.unhandled() != 0 {
 		t.Errorf("the same again: %v, %d wait", err, b.unhandled())
+	}
+	if id, ok, err := b.store.QuestionOf(b.ctx, carried.Conversation, "$copy"); err != nil || !ok || id != carried.ID {
+		t.Errorf("the copy belongs to %q, %v", id, err)
 	}
 	again.Digest = "another"
 	other := b.event("@hub:ex.org", nil)

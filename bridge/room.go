@@ -9,13 +9,18 @@ import (
 )
 
 // Adopt stores a question that a carrier posted itself, already posted, and marks the carrier's event as handled. An
-// equal question under the same elicitation id is the same one; another gives CodeElicitationConflict, and nothing is
-// stored then.
+// equal question under the same elicitation id is the same one, and its message belongs to that too; another question
+// gives CodeElicitationConflict, and nothing is stored then.
 func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) error {
-	if _, ok, err := e.earlier(ctx, q); err != nil {
+	if earlier, ok, err := e.earlier(ctx, q); err != nil {
 		return err
 	} else if ok {
-		return e.Store.FinishInteraction(ctx, event)
+		return e.Store.Atomically(ctx, func(ctx context.Context) error {
+			if err := e.Store.LinkMessage(ctx, q.Conversation, q.Carried.Message, earlier.ID); err != nil {
+				return err
+			}
+			return e.Store.FinishInteraction(ctx, event)
+		})
 	}
 	posted := Message{ID: q.Carried.Message, PostedAt: q.CreatedAt}
 	q.State, q.Delivery = Pending, Delivery{State: Posted, Message: posted.ID}
@@ -23,8 +28,7 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 		if err := e.Store.CreateQuestion(ctx, q); err != nil {
 			return err
 		}
-		p := Posting{Question: q.ID, Conversation: q.Conversation, Messages: []Message{posted}}
-		if err := e.Store.SavePosting(ctx, p); err != nil {
+		if err := e.savePosting(ctx, q, Posting{Messages: []Message{posted}}); err != nil {
 			return err
 		}
 		f := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now()}
@@ -59,19 +63,12 @@ type Echo struct {
 	Question     QuestionID
 	Conversation ConversationID
 	Message      MessageID
-	Seq          int64 // where it stands in the order of what we received
-	SentAt       time.Time
+	Seq          int64     // where it stands in the order of what we received
+	SentAt       time.Time // by the clock of the server that it was sent through, like the times of interactions
 }
 
 // Echoed ties a message of ours to its question and notes where it stands. It joins a store transaction of its caller.
-func (e *Engine) Echoed(ctx context.Context, echo Echo) error {
-	return e.Store.Atomically(ctx, func(ctx context.Context) error {
-		if err := e.Store.LinkMessage(ctx, echo.Conversation, echo.Message, echo.Question); err != nil {
-			return err
-		}
-		return e.Store.SeenMessage(ctx, echo.Conversation, echo.Message, echo.Seq)
-	})
-}
+func (e *Engine) Echoed(ctx context.Context, echo Echo) error { return e.Store.SeenMessage(ctx, echo) }
 
 // QuestionRedacted records that a message of the conversation was redacted. A pending question whose current message it
 // was can no longer be answered there; its asker sees so, and the deadline still holds. ok says whether the message was
@@ -91,7 +88,7 @@ func (e *Engine) QuestionRedacted(ctx context.Context, conv ConversationID, m Me
 		if !posted && q.Conversation == conv {
 			return &ErrRetry{After: time.Second, Err: errors.New("the question is still being posted")}
 		}
-		if !posted || current.ID != m {
+		if !posted || current.ID != m || p.Moving { // an earlier step may go
 			return nil
 		}
 		ok = true

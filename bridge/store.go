@@ -39,8 +39,8 @@ type Store interface {
 	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
 	// SetDelivery records how far a question came.
 	SetDelivery(ctx context.Context, id QuestionID, d Delivery) error
-	// MoveQuestion makes a pending question one of another conversation, with an empty posting there and its delivery
-	// queued. Messages of the old posting stay linked. A settled one stays where it is.
+	// MoveQuestion makes a pending question one of another conversation, with its delivery queued. Its posting keeps its
+	// progress and has no messages there yet; those of the old posting stay linked. A settled one stays where it is.
 	MoveQuestion(ctx context.Context, id QuestionID, to ConversationID) error
 	// Forget deletes settled questions at or past their ForgetAfter with everything that hangs on them, at most limit.
 	Forget(ctx context.Context, now time.Time, limit int) (int, error)
@@ -58,8 +58,9 @@ type Store interface {
 	LinkMessage(ctx context.Context, conv ConversationID, m MessageID, id QuestionID) error
 	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
 	QuestionOf(ctx context.Context, conv ConversationID, m MessageID) (id QuestionID, ok bool, err error)
-	// SeenMessage records where the echo of a linked message stands in the order of what we received; the first counts.
-	SeenMessage(ctx context.Context, conv ConversationID, m MessageID, seq int64) error
+	// SeenMessage ties a message to its question as LinkMessage does, and records where its echo stands and when it says
+	// that it was sent; the first echo counts. A posting's message has both from then on.
+	SeenMessage(ctx context.Context, e Echo) error
 
 	// KeepReply remembers which question an unmatched reply was about, for a later correction of it.
 	KeepReply(ctx context.Context, r Reply) error
@@ -132,7 +133,7 @@ type Effect struct {
 	ID       int64 // given by the store
 	Kind     EffectKind
 	Question QuestionID      // "" for none: then it waits for no other
-	Lane     string          // what must run in order within a question; "" for what is done in its conversation
+	Lane     string          // what must run in order within a question; "" for its messages in its conversation
 	Key      string          // stable: the same effect has the same key however often it is tried
 	Payload  json.RawMessage // what the kind needs beside the question
 	Due      time.Time       // of a claimed one, the end of its lease

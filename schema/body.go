@@ -26,6 +26,7 @@ const (
 	plain spanKind = iota
 	code
 	link
+	strong // in HTML alone
 )
 
 // numbered is the list of options, one line each.
@@ -67,12 +68,14 @@ func (e *Elicitation) blocks() []block {
 	switch {
 	case e.IsApprovalRequest():
 		return e.approvalBlocks()
-	case e.BoardID == "" && e.ApprovalRequestID == "":
+	case e.isRoomQuestion():
 		return e.roomBlocks()
 	default:
 		return e.cardBlocks()
 	}
 }
+
+func (e *Elicitation) isRoomQuestion() bool { return e.BoardID == "" && e.ApprovalRequestID == "" }
 
 const (
 	declineCard       = "This approves an exact operation. Approve it in an updated app, which shows what it does, or on the board. A reply here can only decline it."
@@ -84,14 +87,7 @@ const (
 
 // cardBlocks is the body of a question that stands on a board.
 func (e *Elicitation) cardBlocks() []block {
-	head := prose{{text: "An agent is waiting on you"}}
-	if !isBlank(e.CardTitle) {
-		head = append(head, span{text: ` — "` + shownLine(e.CardTitle) + `"`})
-	}
-	if !isBlank(e.StageKey) {
-		head = append(head, span{text: " at stage "}, span{text: shownLine(e.StageKey), kind: code})
-	}
-	blocks := append([]block{append(head, span{text: "."})}, e.questionBlocks()...)
+	blocks := append([]block{e.cardHead("is waiting")}, e.questionBlocks()...)
 	closing := "Reply with the number, or the option's name."
 	if len(e.Listed()) == 0 {
 		closing = "Answer this one on the board."
@@ -100,9 +96,20 @@ func (e *Elicitation) cardBlocks() []block {
 	return append(blocks, e.subjectBlocks()...)
 }
 
+func (e *Elicitation) cardHead(waits string) prose {
+	head := prose{{text: "An agent " + waits + " on you"}}
+	if !isBlank(e.CardTitle) {
+		head = append(head, span{text: ` — "` + shownLine(e.CardTitle) + `"`})
+	}
+	if !isBlank(e.StageKey) {
+		head = append(head, span{text: " at stage "}, span{text: shownLine(e.StageKey), kind: code})
+	}
+	return append(head, span{text: "."})
+}
+
 // approvalBlocks is the body of an approval request, which prints the preview and links nowhere.
 func (e *Elicitation) approvalBlocks() []block {
-	blocks := []block{prose{{text: "A SuperToolkit approval request is waiting on a workspace owner or admin."}}}
+	blocks := []block{approvalHead("is waiting")}
 	blocks = append(blocks, e.promptBlocks()...)
 	if e.Subject != nil {
 		for _, item := range e.Subject.Preview {
@@ -113,21 +120,14 @@ func (e *Elicitation) approvalBlocks() []block {
 	return append(blocks, e.closing(denyRequest, denyIncomplete))
 }
 
+func approvalHead(waits string) prose {
+	return prose{{text: "A SuperToolkit approval request " + waits + " on a workspace owner or admin."}}
+}
+
 // roomBlocks is the body of a question that has neither board nor approval request: one built from the core protocol,
 // or one whose sender has no board. It can be answered in the thread.
 func (e *Elicitation) roomBlocks() []block {
-	asker := "An agent"
-	if !isBlank(e.AskedBy) {
-		asker = shownLine(e.AskedBy)
-	}
-	head := asker + " asks the room"
-	if e.ResponderScope == "direct" {
-		head = asker + " asks you"
-	}
-	if !isBlank(e.CardTitle) && e.CardTitle != DefaultCardTitle {
-		head += ` — "` + shownLine(e.CardTitle) + `"`
-	}
-	blocks := append([]block{prose{{text: head + "."}}}, e.questionBlocks()...)
+	blocks := append([]block{e.roomHead("asks")}, e.questionBlocks()...)
 	switch {
 	case len(e.Listed()) > 0:
 		blocks = append(blocks, e.withLink("Reply in this thread with the number or the option's name."))
@@ -135,6 +135,21 @@ func (e *Elicitation) roomBlocks() []block {
 		blocks = append(blocks, e.withLink(fmt.Sprintf("Reply in this thread with your answer (up to %s).", count(e.FreeText.MaxLength, "character"))))
 	}
 	return append(blocks, e.subjectBlocks()...)
+}
+
+func (e *Elicitation) roomHead(asks string) prose {
+	asker, whom := "An agent", "the room"
+	if !isBlank(e.AskedBy) {
+		asker = shownLine(e.AskedBy)
+	}
+	if e.ResponderScope == "direct" {
+		whom = "you"
+	}
+	head := asker + " " + asks + " " + whom
+	if !isBlank(e.CardTitle) && e.CardTitle != DefaultCardTitle {
+		head += ` — "` + shownLine(e.CardTitle) + `"`
+	}
+	return prose{{text: head + "."}}
 }
 
 // DefaultCardTitle is the card_title of a core question that has no context; bodies do not print it.

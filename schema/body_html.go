@@ -32,6 +32,8 @@ func writeHTML(out *strings.Builder, b block) {
 				fmt.Fprintf(out, `<a href="%s">`, html.EscapeString(s.href))
 				w.text(s.text)
 				out.WriteString("</a>")
+			case strong:
+				w.strong(s.text)
 			default:
 				w.text(s.text)
 			}

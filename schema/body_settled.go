@@ -2,14 +2,23 @@ package schema
 
 import "strings"
 
-// SettledBody renders the body of a question that is over, as text and as HTML: the outcome, then the question and its
-// options as they were listed. It has neither the preview nor a word about how to answer.
+// SettledBody renders the body of a question that is over, as text and as HTML: the outcome, which stands out, then who
+// asked, the question and its options as they were listed. It has neither the preview nor a word about how to answer.
 func (e *Elicitation) SettledBody(outcome string) (text, html string) {
-	blocks := []block{prose{{text: shownText(outcome)}}}
-	if !isBlank(e.CardTitle) && e.CardTitle != DefaultCardTitle {
-		blocks = append(blocks, prose{{text: shownLine(e.CardTitle)}})
-	}
+	blocks := []block{prose{{text: shownText(outcome), kind: strong}}, e.pastHead()}
 	return render(append(blocks, e.questionBlocks()...))
+}
+
+// pastHead is the first paragraph of the body, told of a question that nobody waits for any more.
+func (e *Elicitation) pastHead() block {
+	switch {
+	case e.IsApprovalRequest():
+		return approvalHead("was waiting")
+	case e.isRoomQuestion():
+		return e.roomHead("asked")
+	default:
+		return e.cardHead("was waiting")
+	}
 }
 
 // Sentence renders text of ours, with what people wrote inside, as a body of one paragraph.

@@ -93,7 +93,7 @@ func fault(err *jsonschema.ValidationError) Fault {
 		f.Reason = "is not a valid " + k.Want
 	case *kind.Pattern:
 		f.Limit = k.Want
-		f.Reason = "does not match the pattern " + k.Want
+		f.Reason = patternReason(k.Want)
 	case *kind.MinLength:
 		f.Limit, f.Reason = k.Want, fmt.Sprintf("is shorter than %s", count(k.Want, "character"))
 	case *kind.MaxLength:
@@ -143,8 +143,12 @@ func list(values []any) string {
 }
 
 func literal(v any) string {
-	if s, ok := v.(string); ok {
-		return fmt.Sprintf("%q", s)
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return fmt.Sprintf("%q", v)
+	default:
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
 }

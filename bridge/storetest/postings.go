@@ -64,18 +64,22 @@ var postings = []promise{
 	}},
 	{"an echo counts whether it comes before the posting or after", func(k *kit) {
 		q := k.ask()
-		k.ok(k.LinkMessage(k.Context(), room, "$a", q.ID))
-		k.ok(k.SeenMessage(k.Context(), room, "$a", 7))
+		echo := func(m bridge.MessageID, seq int64, at int) {
+			k.ok(k.SeenMessage(k.Context(), bridge.Echo{Question: q.ID, Conversation: room, Message: m, Seq: seq, SentAt: after(at)}))
+		}
+		seen := messages("$a", "$b")
+		seen[0].Seq, seen[0].PostedAt, seen[1].Seq, seen[1].PostedAt = 7, after(70), 9, after(90)
+		echo("$a", 7, 70)
+		k.is("of", only(k.QuestionOf(k.Context(), room, "$a"))(k), q.ID)
 		k.ok(k.SavePosting(k.Context(), bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a", "$b"), ChangedAt: start}))
-		k.ok(k.SeenMessage(k.Context(), room, "$b", 9))
+		echo("$b", 9, 90)
 		p := got(k.Posting(k.Context(), q.ID))(k)
-		k.is("sequence", []int64{p.Messages[0].Seq, p.Messages[1].Seq}, []int64{7, 9})
-		p.Messages[0].Seq = 0
+		k.is("messages", p.Messages, seen)
+		p.Messages[0].Seq, p.Messages[0].PostedAt = 0, after(1)
 		k.ok(k.SavePosting(k.Context(), p))
-		p = got(k.Posting(k.Context(), q.ID))(k)
-		k.is("saved again", []int64{p.Messages[0].Seq, p.Messages[1].Seq}, []int64{7, 9})
-		k.ok(k.SeenMessage(k.Context(), room, "$a", 11))
-		k.is("seen again", got(k.Posting(k.Context(), q.ID))(k).Messages[0].Seq, int64(7))
+		k.is("saved again", got(k.Posting(k.Context(), q.ID))(k).Messages, seen)
+		echo("$a", 11, 110)
+		k.is("seen again", got(k.Posting(k.Context(), q.ID))(k).Messages, seen)
 	}},
 	{"an advance moves the revision on", func(k *kit) {
 		q := k.ask()

@@ -107,7 +107,7 @@ var questions = []promise{
 			"MoveQuestion":   k.MoveQuestion(ctx, id, room),
 			"SavePosting":    k.SavePosting(ctx, bridge.Posting{Question: id, Conversation: room, ChangedAt: start}),
 			"LinkMessage":    k.LinkMessage(ctx, room, "$m", id),
-			"SeenMessage":    k.SeenMessage(ctx, room, "$m", 1),
+			"SeenMessage":    k.SeenMessage(ctx, bridge.Echo{Question: id, Conversation: room, Message: "$m", Seq: 1, SentAt: start}),
 			"KeepReply":      k.KeepReply(ctx, bridge.Reply{ID: "$r", Conversation: room, Question: id}),
 			"AddEffects":     k.AddEffects(ctx, bridge.Effect{Kind: bridge.EffectTell, Question: id, Due: start}),
 			"FinishEffect":   k.FinishEffect(ctx, 4711),
@@ -136,15 +136,16 @@ var questions = []promise{
 		k.ok(k.SetDelivery(k.Context(), q.ID, q.Delivery))
 		k.is("question", k.stored(q.ID), q)
 	}},
-	{"a moved question is queued elsewhere with an empty posting", func(k *kit) {
+	{"a moved question is queued elsewhere, at the step where it stood", func(k *kit) {
 		q := k.ask()
-		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: []bridge.Message{{ID: "$old", PostedAt: start}}, Progress: json.RawMessage(`1`), ChangedAt: start}
+		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: []bridge.Message{{ID: "$old", PostedAt: start}}, Progress: json.RawMessage(`1`), Moving: true, ChangedAt: start}
 		k.ok(k.SavePosting(k.Context(), p))
 		k.ok(k.SetDelivery(k.Context(), q.ID, bridge.Delivery{State: bridge.Posted, Message: "$old"}))
 		k.ok(k.MoveQuestion(k.Context(), q.ID, "!new:example.org"))
 		q.Conversation = "!new:example.org"
 		k.is("question", k.stored(q.ID), q)
-		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), bridge.Posting{Question: q.ID, Conversation: "!new:example.org"})
+		p.Conversation, p.Messages, p.Moving = "!new:example.org", nil, false
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
 		k.is("old message", only(k.QuestionOf(k.Context(), room, "$old"))(k), q.ID)
 		k.is("pending here", len(got(k.PendingIn(k.Context(), room, 9))(k)), 0)
 		k.is("pending there", len(got(k.PendingIn(k.Context(), "!new:example.org", 9))(k)), 1)

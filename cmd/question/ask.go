@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,8 +76,19 @@ func noteClamped(cmd *cobra.Command, ask *schema.CoreAsk) {
 	}
 	if kept := ask.Lifetime(); int64(kept.Seconds()) != int64(*ask.TTL) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "question: --ttl is between %s and %s: the question waits %s\n",
-			schema.CoreMinLifetime, schema.CoreMaxLifetime, kept)
+			timeShort(schema.CoreMinLifetime), timeShort(schema.CoreMaxLifetime), timeShort(kept))
 	}
+}
+
+// timeShort is a duration without the units that are zero at its end: 24h, not 24h0m0s.
+func timeShort(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = strings.TrimSuffix(text, zero[1:])
+		}
+	}
+	return text
 }
 
 // written is the error of a command that could not print its result.

@@ -43,6 +43,9 @@ func (f *askFlags) ask(cmd *cobra.Command, prompt string) (*schema.CoreAsk, erro
 			return nil, fmt.Errorf("--%s is empty", name)
 		}
 	}
+	if strings.TrimSpace(prompt) == "" {
+		return nil, errors.New("the PROMPT is empty")
+	}
 	ask := &schema.CoreAsk{Prompt: prompt, Context: f.context}
 	ask.TargetUserID = f.to
 	if f.correlationID != "" {
@@ -125,7 +128,7 @@ func lifetime(text string) (*schema.Seconds, error) {
 		d, err = time.ParseDuration(text + "s")
 	}
 	if err != nil || d <= 0 {
-		return nil, fmt.Errorf("--ttl %s: a positive duration such as 30m is needed", text)
+		return nil, fmt.Errorf("--ttl %s: a positive duration such as 90s, 30m or 2h is needed", text)
 	}
 	return client.TTL(d), nil
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -79,11 +80,15 @@ func TestAskRefusesAWrongCommandLine(t *testing.T) {
 		{"no prompt", []string{"OPS"}, "a ROOM and a PROMPT are needed"},
 		{"too many arguments", []string{"OPS", "Why?", "60"}, "a ROOM and a PROMPT are needed"},
 		{"an empty room", []string{"", "Why?"}, "a ROOM and a PROMPT are needed"},
-		{"an empty prompt", []string{"OPS", ""}, "schema  (the whole document)"},
-		{"a long prompt", []string{"OPS", strings.Repeat("x", 501)}, "/prompt"},
-		{"one option", []string{"OPS", "Which?", "--option", "a:A"}, "/options"},
-		{"five options", []string{"OPS", "?", "--option=a", "--option=b", "--option=c", "--option=d", "--option=e"}, "/options"},
-		{"the same value twice", []string{"OPS", "?", "--option=a:A", "--option=a:B"}, "/options/1"},
+		{"an empty prompt", []string{"OPS", ""}, "the PROMPT is empty\nhint: "},
+		{"a long prompt", []string{"OPS", strings.Repeat("x", 501)}, "question: PROMPT is longer than 500 characters\nhint: question ask --help\n"},
+		{"a blank prompt", []string{"OPS", " \n"}, "the PROMPT is empty"},
+		{"a long context", []string{"OPS", "?", "--context", strings.Repeat("x", 201)}, "--context is longer than 200 characters"},
+		{"a long label", []string{"OPS", "?", "--option", "a", "--option", "b:" + strings.Repeat("x", 41)}, "--option, number 2: its label is longer than 40"},
+		{"two faults", []string{"OPS", "?", "--option", "a", "--to", "federica"}, "--option has fewer than 2 items\n--to is not a Matrix user id"},
+		{"one option", []string{"OPS", "Which?", "--option", "a:A"}, "--option has fewer than 2 items"},
+		{"five options", []string{"OPS", "?", "--option=a", "--option=b", "--option=c", "--option=d", "--option=e"}, "--option has more than 4 items"},
+		{"the same value twice", []string{"OPS", "?", "--option=a:A", "--option=a:B"}, "--option, number 2: its value repeats a value"},
 		{"an option without a value", []string{"OPS", "?", "--option", ":A", "--option", "b"}, `--option ":A": VALUE:LABEL[:STYLE] is needed`},
 		{"an option without a label", []string{"OPS", "?", "--option", "a:", "--option", "b"}, `--option "a:": VALUE`},
 		{"a style without a label", []string{"OPS", "?", "--option", "a::danger", "--option", "b"}, `--option "a::danger": VALUE`},
@@ -91,7 +96,7 @@ func TestAskRefusesAWrongCommandLine(t *testing.T) {
 		{"a long text", []string{"OPS", "?", "--text=61"}, "--text=61: a number from 1 to 60"},
 		{"no text", []string{"OPS", "?", "--text=0"}, "--text=0: a number"},
 		{"a text of words", []string{"OPS", "?", "--text=long"}, "--text=long: a number"},
-		{"a target that is no user", []string{"OPS", "?", "--to", "federica"}, "/target_user_id"},
+		{"a target that is no user", []string{"OPS", "?", "--to", "federica"}, "--to is not a Matrix user id such as @alice:example.org"},
 		{"an empty target", []string{"OPS", "?", "--to", ""}, "--to is empty"},
 		{"an empty correlation id", []string{"OPS", "?", "--correlation-id="}, "--correlation-id is empty"},
 		{"no lifetime", []string{"OPS", "?", "--ttl", "0"}, "--ttl 0: a positive duration"},
@@ -100,7 +105,7 @@ func TestAskRefusesAWrongCommandLine(t *testing.T) {
 		{"data that is no JSON", []string{"OPS", "?", "--data", "x"}, "--data: it is not JSON"},
 		{"data that is no object", []string{"OPS", "?", "--data", "[]"}, "--data: it is not an object"},
 		{"data with a name twice", []string{"OPS", "?", "--data", `{"a":1,"a":2}`}, `--data: "a" is given twice`},
-		{"large data", []string{"OPS", "?", "--data", `{"a":"` + strings.Repeat("x", 8192) + `"}`}, "/data"},
+		{"large data", []string{"OPS", "?", "--data", `{"a":"` + strings.Repeat("x", 8192) + `"}`}, "--data is larger than 8192 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -199,5 +204,15 @@ func TestAskAsJSON(t *testing.T) {
 func TestAskSaysThatTheLifetimeIsClamped(t *testing.T) {
 	newFakeAPI().serve(t, "127.0.0.1:0")
 	got := call{args: []string{"ask", "OPS", "Deploy?", "--ttl", "48h"}}.run(t)
-	want{0, "q_1\n", "question: --ttl is between 30s and 24h0m0s: the question waits 24h0m0s\n"}.check(t, got)
+	want{0, "q_1\n", "question: --ttl is between 30s and 24h: the question waits 24h\n"}.check(t, got)
+}
+
+func TestTimeShort(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		24 * time.Hour: "24h", 90 * time.Minute: "1h30m", 10 * time.Minute: "10m", 30 * time.Second: "30s", 20*time.Hour + 5*time.Second: "20h0m5s",
+	} {
+		if got := timeShort(d); got != want {
+			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+	}
 }

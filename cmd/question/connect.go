@@ -60,8 +60,7 @@ func failed(ctx context.Context, cmd *cobra.Command, err error) error {
 	case ctx.Err() != nil:
 		return exitf(exitInterrupted, "interrupted")
 	case errors.As(err, &refusal): // nothing was sent: it is the command line that asks what may not be asked
-		writeFaults(cmd.ErrOrStderr(), refusal)
-		return &exit{code: exitUsage}
+		return errors.New(refusedArguments(refusal))
 	case errors.As(err, &response) && len(response.Faults) > 0:
 		writeFaults(cmd.ErrOrStderr(), &schema.Refusal{Faults: response.Faults, More: response.More})
 	}

@@ -15,6 +15,9 @@ func TestServerRefuses(t *testing.T) {
 	for _, command := range []string{"watch", "show", "cancel"} {
 		got = call{args: []string{command, "q_9"}}.run(t)
 		want{1, "", "question: There is no such question (404 question_not_found)\n"}.check(t, got)
+		if strings.Contains(got.err, "wait again") {
+			t.Errorf("waiting again for nothing is advised: %s", got.err)
+		}
 	}
 	t.Setenv("QUESTION_TOKEN", "another")
 	for _, command := range [][]string{{"ask", "OPS", "?", "--wait"}, {"watch", "q_1"}, {"show", "q_1"}, {"list"}, {"cancel", "q_1"}} {

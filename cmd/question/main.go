@@ -54,6 +54,7 @@ func newRoot() *cobra.Command {
 		return errors.New(message)
 	})
 	root.SetHelpCommand(newHelp(root))
+	root.SetUsageTemplate(usageTemplate(root))
 	root.AddGroup(&cobra.Group{ID: "asking", Title: "Asking:"}, &cobra.Group{ID: "offline", Title: "Offline:"})
 	addGroup(root, "asking", newAsk(), newWatch(), newShow(), newList(), newCancel())
 	addGroup(root, "offline", newValidate(), newRender(), newConform())
@@ -83,6 +84,12 @@ standard error. Exit codes:
 
 const rootExample = `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi
   question validate event.json`
+
+// usageTemplate is cobra's, without the line that says "[command]" below ours, which says COMMAND.
+func usageTemplate(root *cobra.Command) string {
+	return strings.NewReplacer("{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", "[command]", "COMMAND").
+		Replace(root.UsageTemplate())
+}
 
 // newHelp is cobra's help command, except that an unknown command is an error.
 func newHelp(root *cobra.Command) *cobra.Command {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -50,7 +52,9 @@ func (w *waiter) await(ctx context.Context, api *client.Client, id string) error
 	if ctx.Err() != nil {
 		return exitf(exitInterrupted, "interrupted; the question stays pending. To go on waiting: question watch %s", shellWord(id))
 	}
-	w.line.say("to wait again: question watch %s", shellWord(id))
+	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		w.line.say("to wait again: question watch %s", shellWord(id))
+	}
 	return failed(ctx, w.cmd, err)
 }
 

@@ -74,7 +74,10 @@ func openDemoDir(ctx context.Context, path string) (*demoDir, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if d.lock, err = testserver.LockFile(ctx, d.file(demoLock)); err != nil {
-		return nil, errors.Join(fmt.Errorf("another demo runs in %s: %w", d.path, err), d.close())
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("another demo runs in %s: end it, or choose another folder with --data", d.path)
+		}
+		return nil, errors.Join(err, d.close())
 	}
 	if err = d.readState(); err != nil {
 		return nil, errors.Join(err, d.close())

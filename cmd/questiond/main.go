@@ -46,8 +46,15 @@ func newRoot() *cobra.Command {
 		return errors.New(message)
 	})
 	root.SetHelpCommand(newHelp(root))
+	root.SetUsageTemplate(usageTemplate(root))
 	root.AddCommand(newServe(), newDemo(), newRegistration(), newCheck(), newToken(), newVersion())
 	return root
+}
+
+// usageTemplate is cobra's, without the line that says "[command]" below ours, which says COMMAND.
+func usageTemplate(root *cobra.Command) string {
+	return strings.NewReplacer("{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", "[command]", "COMMAND").
+		Replace(root.UsageTemplate())
 }
 
 // newHelp is cobra's help command, except that an unknown command is an error.

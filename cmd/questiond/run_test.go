@@ -79,7 +79,7 @@ func TestCommandLine(t *testing.T) {
 		{"revoke nothing", "token revoke", 2, "", "one ID is needed\n"},
 		{"a port that is none", "demo --port-api 65536", 2, "", "65536 is not a port"},
 		{"a port that is no number", "demo --port-api x", 2, "", "invalid argument \"x\" for \"--port-api\" flag\n"},
-		{"no configuration", "serve -c /nonexistent/config.yaml", 1, "", "questiond: read configuration: open /nonexistent/config.yaml"},
+		{"no configuration", "serve -c /nonexistent/config.yaml", 1, "", "/nonexistent/config.yaml: no such file or directory; config.example.yaml is one to begin with, and -c names another\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/internal/app"
@@ -25,6 +27,7 @@ func newServe() *cobra.Command {
 		}
 		ctx, stop := untilSignalled(cmd.Context())
 		defer stop()
+		context.AfterFunc(ctx, func() { log.Info().Msg("Asked to end") })
 		err = app.Run(ctx, app.Options{
 			Config: cfg, Registration: reg, Log: *log,
 			Ready: func(at app.Addresses) {
@@ -35,6 +38,7 @@ func newServe() *cobra.Command {
 		if err != nil {
 			return failf("%s", err)
 		}
+		log.Info().Msg("Ended")
 		return nil
 	}
 	return cmd

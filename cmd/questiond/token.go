@@ -111,7 +111,7 @@ func newTokenRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "End a token at once; its id is in the list",
-		Example: "  questiond token revoke t_k3q5wz7abc",
+		Example: "  questiond token revoke tok_k3q5wz7abcde",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("one ID is needed")

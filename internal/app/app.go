@@ -3,12 +3,14 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/matrix"
 )
 
 // Options is what one run of the bridge needs.
@@ -47,7 +49,12 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	defer b.close()
 
-	return b.run(ctx, listeners, opts.Ready)
+	err = b.run(ctx, listeners, opts.Ready)
+	if matrix.Hopeless(err) {
+		return fmt.Errorf("the homeserver does not know the bridge: %w (hint: it needs %s, and a restart; `questiond check` tells more)",
+			err, opts.Config.Appservice.Registration)
+	}
+	return err
 }
 
 // run serves and works until ctx ends or something fails for good.

@@ -88,8 +88,10 @@ func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
 
 // How long what is done with is kept (DESIGN "Retention").
 const (
-	inboxKept  = 90 * 24 * time.Hour
-	choreBatch = 1000
+	inboxKept    = 90 * 24 * time.Hour
+	postingKept  = 30 * 24 * time.Hour // after its last change
+	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
+	choreBatch   = 1000
 )
 
 // chores are what the sweep does besides expiring.
@@ -106,6 +108,9 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 	}
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
+		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
+			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
+		}, 0)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},
@@ -145,8 +150,9 @@ func agentNames(cfg config.Config) map[bridge.AgentID]string {
 
 func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 	c := matrix.Config{
-		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Registration: registrationFile(reg).Registration(),
-		Invite: cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
+		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, DisplayName: cfg.Appservice.Bot.DisplayName,
+		Registration: registrationFile(reg).Registration(),
+		Invite:       cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
 		Keycaps: true, Redactions: matrix.RedactionsAuto,
 	}
 	if c.Invite == nil {

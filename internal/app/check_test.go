@@ -32,6 +32,9 @@ func expect(t *testing.T, findings []Finding, want ...string) {
 			if f.Hint == "" {
 				t.Errorf("%s: no hint", f.What)
 			}
+			if strings.HasSuffix(got, `""`) {
+				t.Errorf("%s: an empty word from the homeserver is shown", got)
+			}
 		}
 		if i >= len(want) || !strings.HasPrefix(got, want[i]) {
 			t.Errorf("finding %d: %s", i, got)
@@ -108,7 +111,10 @@ func TestCheckAgainstDendrite(t *testing.T) {
 func TestCheckWhatIsNoHomeserver(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
 	defer web.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
 	for address, want := range map[string]string{
+		other.URL:            "FAIL the homeserver answers at " + other.URL + "|it answers 404",
 		web.URL:              "FAIL the homeserver answers at " + web.URL + "|what answers is not a Matrix homeserver",
 		"http://127.0.0.1:1": "FAIL the homeserver answers at http://127.0.0.1:1|dial tcp 127.0.0.1:1: connect: connection refused",
 	} {

@@ -75,6 +75,9 @@ func (c *check) call(ctx context.Context, method string, body []byte, into any, 
 			Error string `json:"error"`
 		}
 		_ = json.Unmarshal(data, &refusal)
+		if refusal.Code == "" {
+			return fmt.Errorf("it answers %d", resp.StatusCode)
+		}
 		return fmt.Errorf("it answers %d %s %q", resp.StatusCode, refusal.Code, refusal.Error)
 	}
 	if err := json.Unmarshal(data, into); err != nil {

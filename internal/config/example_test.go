@@ -15,10 +15,34 @@ import (
 
 var top = filepath.Join("..", "..")
 
+// bare is what the lines of the example's examples begin with, unlike those of its prose.
+var bare = regexp.MustCompile(`(?m)^#([^ #\n]|  )`)
+
+// wholeExample is the example with its examples taken for settings.
+func wholeExample(t *testing.T) []byte {
+	t.Helper()
+	return bare.ReplaceAll(readTop(t, "config.example.yaml"), []byte("$1"))
+}
+
+// Whoever copies the example and sets the homeserver has the defaults: no account of the example gets any right.
+func TestExampleIsSafeToCopy(t *testing.T) {
+	text := strings.ReplaceAll(string(readTop(t, "config.example.yaml")), "  domain: example.org", "  domain: my.example.com")
+	c, err := Load(write(t, text), none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Homeserver = Homeserver{URL: c.Homeserver.URL, Domain: "my.example.com"}
+	want.Join.From = []string{"my.example.com"}
+	want.Appservice.Registration, want.Database.Path = c.Appservice.Registration, c.Database.Path
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
 // The example is right, and shows the defaults wherever there are any.
 func TestExampleShowsTheDefaults(t *testing.T) {
-	data := readTop(t, "config.example.yaml")
-	c, faults := parse(data)
+	c, faults := parse(wholeExample(t))
 	if faults = append(faults, c.check()...); len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -35,7 +59,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 // Every setting is in the example, each with a comment above it or above its section.
 func TestExampleIsComplete(t *testing.T) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(readTop(t, "config.example.yaml"), &doc); err != nil {
+	if err := yaml.Unmarshal(wholeExample(t), &doc); err != nil {
 		t.Fatal(err)
 	}
 	shown := map[string]bool{}

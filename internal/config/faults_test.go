@@ -58,7 +58,8 @@ var faulty = []struct{ name, text, want string }{
 	{"another way to reply", "replies: {unthreaded: always}", "replies.unthreaded: must be direct or never"},
 	{"invites from a room", "join: {from: ['!a:h']}", "join.from[0]: must be a user id like @alice:example.org, a server name like example.org, or *"},
 	{"a bot that is no user", "bots: [x]", "bots[0]: must be a user id like @alice:example.org of at most 255 bytes"},
-	{"an unknown level", "logging: {min_level: loud}", "Unknown Level String: 'loud', defaulting to NoLevel"},
+	{"an unknown level", "logging: {min_level: loud}", "logging: a min_level must be trace, debug, info, warn or error"},
+	{"an unknown level of a writer", "logging: {writers: [{type: stderr, min_level: loud}]}", "logging: a min_level must be trace, debug, info, warn or error"},
 	{"an unknown writer", "logging: {writers: [{type: paper}]}", "logging.writers[0].type: must be stdout, stderr, file, syslog, syslog-cee or journald"},
 	{"an unknown format", "logging: {writers: [{type: stdout, format: x}]}", "logging.writers[0].format: must be json, pretty or pretty-colored"},
 	{"a log file without a name", "logging: {writers: [{type: file}]}", "logging.writers[0].filename: must be set for a writer of type file"},
@@ -97,6 +98,17 @@ rooms: [{code: "", room: ""}]
 	var faults Faults
 	if !errors.As(err, &faults) || len(faults) != 7 {
 		t.Errorf("got %d faults, want 7:\n%v", len(faults), err)
+	}
+}
+
+// Of a file that is no YAML nothing else is said: what it lacks was most likely written, and not read.
+func TestBrokenYAMLIsTheOnlyFault(t *testing.T) {
+	for _, text := range []string{"homeserver: [\n  url: x\n", "a: b: c\n\t- x", "\x00\xff", least + "\"", "homeserver: {url: x}\n}"} {
+		_, err := Load(write(t, text), none)
+		var faults Faults
+		if !errors.As(err, &faults) || len(faults) != 1 || strings.Contains(err.Error(), "homeserver.") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +26,9 @@ const (
 // folder, and absolute afterwards. The error is a [Faults] with all that is wrong, unless the file cannot be read.
 func Load(path string, getenv func(string) string) (Config, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Config{}, fmt.Errorf("read configuration: %w; config.example.yaml is one to begin with, and -c names another", err)
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -32,6 +37,9 @@ func Load(path string, getenv func(string) string) (Config, error) {
 		return Config{}, fmt.Errorf("read configuration: %w", err)
 	}
 	c, faults := parse(data)
+	if slices.ContainsFunc(faults, func(f Fault) bool { return f.syntax }) {
+		return Config{}, faults // every rule about what was not read would be broken too
+	}
 	for variable, setting := range map[string]*string{
 		EnvDatabaseURI: &c.Database.URI, EnvASToken: &c.asToken, EnvHSToken: &c.hsToken,
 	} {
@@ -78,7 +86,8 @@ func yamlFaults(err error) Faults {
 	}
 	messages := []string{err.Error()}
 	var mistyped *yaml.TypeError
-	if errors.As(err, &mistyped) {
+	readable := errors.As(err, &mistyped)
+	if readable {
 		messages = mistyped.Errors
 	}
 	var faults Faults
@@ -88,9 +97,12 @@ func yamlFaults(err error) Faults {
 			fault = Fault{Field: m[2], Rule: "is not a setting" + line(m[1])}
 		} else if m := wrongKind.FindStringSubmatch(message); m != nil {
 			fault = Fault{Rule: fmt.Sprintf("a value is %s where %s is wanted%s", kindOf(m[2]), kindOf(m[3]), line(m[1]))}
+		} else if strings.Contains(message, "Unknown Level String") { // zerolog's, with the value in it
+			readable = true
+			fault = Fault{Field: "logging", Rule: "a min_level must be trace, debug, info, warn or error"}
 		} else {
 			m := atLine.FindStringSubmatch(strings.ReplaceAll(message, "\n", " "))
-			fault = Fault{Rule: m[2] + line(m[1])}
+			fault = Fault{Rule: m[2] + line(m[1]), syntax: !readable}
 		}
 		faults = append(faults, fault)
 	}

@@ -15,6 +15,8 @@ import (
 type Fault struct {
 	Field string // like rooms[1].code; "" for the file as a whole
 	Rule  string
+
+	syntax bool // the file is no YAML, so that nothing was read of it
 }
 
 func (f Fault) String() string {

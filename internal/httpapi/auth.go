@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, 
 	if !storable(named) {
 		return Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "there is no such room"}
 	}
-	room, err := s.Rooms.Resolve(ctx, named)
+	room, err := s.resolve(ctx, named)
 	if err != nil {
 		return Room{}, err
 	}
@@ -92,15 +93,31 @@ func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, 
 			return room, nil
 		}
 	}
+	refusal := error(&bridge.Error{Code: bridge.CodeRoomNotGranted, Reason: "the token is not granted this room"})
 	for _, granted := range t.Rooms {
-		if !strings.HasPrefix(granted, "#") {
+		if strings.HasPrefix(granted, "!") {
 			continue
 		}
-		// An alias is granted for whatever room it leads to now. The room's own word for its alias is not asked: a
-		// room may call itself anything.
-		if to, err := s.Rooms.Resolve(ctx, granted); err == nil && to.ID == room.ID {
+		// An alias, or a code that stands for one, is granted for whatever room it leads to now. The room's own word for
+		// its alias is not asked: a room may call itself anything.
+		to, err := s.resolve(ctx, granted)
+		var known *bridge.Error
+		switch {
+		case err == nil && to.ID == room.ID:
 			return room, nil
+		case err != nil && !errors.As(err, &known): // it may have led here
+			refusal = err
 		}
 	}
-	return Room{}, &bridge.Error{Code: bridge.CodeRoomNotGranted, Reason: "the token is not granted this room"}
+	return Room{}, refusal
+}
+
+// resolve asks the channel for a room. A failure that is not a refusal is the homeserver's, which may be back soon.
+func (s *server) resolve(ctx context.Context, named string) (Room, error) {
+	room, err := s.Rooms.Resolve(ctx, named)
+	var known *bridge.Error
+	if err == nil || errors.As(err, &known) || ctx.Err() != nil {
+		return room, err
+	}
+	return Room{}, unavailable("The homeserver cannot be asked about the room right now. Please try again.", err)
 }

@@ -180,9 +180,11 @@ func (rooms) Resolve(_ context.Context, room string) (httpapi.Room, error) {
 	switch room {
 	case "!ops:example.org", "OPS", "#ops:example.org", "!a/b:example.org":
 		return httpapi.Room{ID: "!ops:example.org", Code: "OPS", Name: "Ops"}, nil
+	case "DEV": // a code for an alias: the room's id alone does not lead back to it
+		return httpapi.Room{ID: "!dev:example.org", Code: "DEV", Alias: "#dev:example.org"}, nil
 	case "!dev:example.org", "#dev:example.org":
 		return httpapi.Room{ID: "!dev:example.org", Alias: "#ops:example.org"}, nil
-	case "!down:example.org":
+	case "#down:example.org":
 		return httpapi.Room{}, errors.New("dial tcp 10.0.0.1: connection refused")
 	}
 	return httpapi.Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "there is no such room"}

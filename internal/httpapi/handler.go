@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -76,11 +78,12 @@ func (r *response) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// answerUnmatched gives a problem where the mux would write text: no such route, no such method.
+// answerUnmatched gives a problem where the mux would write text: no such route, no such method. It also does where the
+// mux would redirect to a path with less in it, as an id that was left empty makes it do.
 func answerUnmatched(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own, pattern := mux.Handler(r)
-		if pattern != "" {
+		if pattern != "" && clean(r.URL) {
 			mux.ServeHTTP(w, r)
 			return
 		}
@@ -93,6 +96,11 @@ func answerUnmatched(mux *http.ServeMux) http.Handler {
 		allow := probe.header.Get("Allow")
 		writeProblem(w, r, newProblem(codeMethod, "This path takes "+allow+".").with("Allow", allow))
 	})
+}
+
+// clean says whether a path has no empty and no dot segment, as it was sent: an escaped slash is no slash.
+func clean(u *url.URL) bool {
+	return u.EscapedPath() == path.Clean(u.EscapedPath())
 }
 
 // silent hears what a handler would answer.
@@ -114,7 +122,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	log := zerolog.Ctx(r.Context())
 	if p.Status >= http.StatusInternalServerError && p.Code != codeNotReady {
-		log.Error().Err(err).Str("method", r.Method).Str("route", r.Pattern).Msg("Request failed")
+		reason := err
+		if p.cause != nil {
+			reason = p.cause
+		}
+		log.Error().Err(reason).Str("method", r.Method).Str("route", r.Pattern).Msg("Request failed")
 	} else {
 		log.Debug().Str("code", string(p.Code)).Msg("Request refused")
 	}

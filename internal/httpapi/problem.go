@@ -27,6 +27,7 @@ type Problem struct {
 	More     int            `json:"more,omitempty"`     // how many faults there are beside those
 
 	header http.Header // what the response says besides
+	cause  error       // for the log alone
 }
 
 // Error implements error: a handler returns a problem as any other failure.
@@ -39,6 +40,9 @@ func newProblem(code bridge.Code, detail string) *Problem {
 	}
 	return &Problem{Type: problemBase + string(code), Title: k.title, Status: k.status, Code: code, Detail: detail, header: http.Header{}}
 }
+
+// Unwrap gives what is behind the problem, which only the log shows.
+func (p *Problem) Unwrap() error { return p.cause }
 
 func (p *Problem) with(name, value string) *Problem {
 	p.header.Set(name, value)
@@ -69,10 +73,17 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &tooLarge):
 		return bodyTooLarge()
 	case errors.Is(err, context.DeadlineExceeded):
-		return newProblem(codeUnavailable, "The server is too busy to answer in time. Please try again.").with("Retry-After", "1")
+		return unavailable("The server is too busy to answer in time. Please try again.", err)
 	default:
 		return newProblem(codeInternal, internalDetail)
 	}
+}
+
+// unavailable is for what may work soon.
+func unavailable(detail string, cause error) *Problem {
+	p := newProblem(codeUnavailable, detail).with("Retry-After", "1")
+	p.cause = cause
+	return p
 }
 
 const internalDetail = "Something went wrong on the server, which has logged it."

@@ -117,6 +117,14 @@ func TestUnmatchedRequests(t *testing.T) {
 			h.problem(h.do(method, path, h.secret, ""), http.StatusNotFound, "not_found")
 		}
 	}
+	for _, path := range []string{
+		"/api/agent/questions//wait?timeout=20", "/api/agent/questions//cancel", "/api/agent/rooms//questions", "//healthz",
+		"/api/agent/rooms/OPS/../OPS/questions", "/api/agent/./questions", "/api/agent/rooms/../questions",
+	} { // which a redirect would answer, and with another resource
+		for _, method := range []string{"GET", "POST"} {
+			h.problem(h.do(method, path, h.secret, `{"prompt":"Go?"}`), http.StatusNotFound, "not_found")
+		}
+	}
 	for path, allow := range map[string]string{
 		opsQuestions: "POST", "/api/agent/questions": "GET, HEAD", "/api/agent/questions/q": "GET, HEAD",
 		"/api/agent/questions/q/wait": "GET, HEAD", "/api/agent/questions/q/cancel": "POST", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD",

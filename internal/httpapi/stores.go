@@ -27,7 +27,7 @@ type TokenBook interface {
 
 // Rooms turns what a client writes for a room (a room id, an alias, or a code from the configuration) into the
 // conversation it means, with its canonical code and name for webhooks. Unknown gives a *bridge.Error with
-// CodeRoomUnknown.
+// CodeRoomUnknown; any other error says that the homeserver could not be asked.
 type Rooms interface {
 	Resolve(ctx context.Context, room string) (Room, error)
 }

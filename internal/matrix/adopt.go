@@ -17,7 +17,7 @@ import (
 // business, for carriers never answer. In an encrypted room, what came in clear is nobody's word.
 func (w *worker) carried(ctx context.Context, e event, carrier Carrier) error {
 	room := bridge.ConversationID(e.Room)
-	_, _, encrypted, err := w.s.store.Standing(ctx, room)
+	encrypted, err := w.s.isEncrypted(ctx, room)
 	if err != nil {
 		return err
 	}

@@ -144,18 +144,24 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		q        bridge.Question
 		sentence string
+		late     string
 		reason   any
 	}{
-		{bridge.Question{State: bridge.Expired, SettledAt: &at}, "Expired without an answer.", nil},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, "Withdrawn by the asker.", "cancelled_by_asker"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, SettledAt: &at}, "Dismissed without an answer.", "cancelled_by_responder"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, "Withdrawn, because the question was edited. It has to be asked again.", "edited"},
+		{bridge.Question{State: bridge.Expired, SettledAt: &at}, "Expired without an answer.", "Too late: this question expired at 12:01 UTC on 1 November, without an answer.", nil},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, "Withdrawn by the asker.", "Too late: the asker withdrew this question at 12:01 UTC on 1 November.", "cancelled_by_asker"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, SettledAt: &at}, "Dismissed without an answer.", "Too late: this question was dismissed at 12:01 UTC on 1 November, without an answer.", "cancelled_by_responder"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, "Withdrawn, because the question was edited. It has to be asked again.",
+			"Too late: this question was withdrawn at 12:01 UTC on 1 November, because it was edited. It has to be asked again.", "edited"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.Superseded}, "Replaced by a newer question.", "Too late: a newer question replaced this one.", "cancelled_by_superseded"},
 	} {
 		if got := outcomeSentence(c.q); got != c.sentence {
 			t.Errorf("said %q, want %q", got, c.sentence)
 		}
+		if got := courtesySentence(c.q, bridge.Courtesy{Kind: bridge.Stale}); got != c.late {
+			t.Errorf("told %q, want %q", got, c.late)
+		}
 		o := outcomeOf(c.q, p)
-		if o["reason"] != c.reason || o["decided_by"] != nil || o["decided_at"] != "2026-11-01T12:01:00.000Z" || o["question_event_id"] != "$q" {
+		if o["reason"] != c.reason || o["decided_by"] != nil || c.q.SettledAt != nil && o["decided_at"] != "2026-11-01T12:01:00.000Z" || o["question_event_id"] != "$q" {
 			t.Errorf("the outcome is %v", o)
 		}
 	}

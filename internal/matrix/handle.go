@@ -31,6 +31,8 @@ func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
 			return err
 		}
 		return w.finish(ctx, e)
+	case e.Content.has(sendKey):
+		return w.finish(ctx, e) // another bridge's, and no person's
 	}
 	if carrier, ok := w.s.carriers[bridge.UserID(e.Sender)]; ok {
 		return w.carried(ctx, e, carrier)
@@ -50,12 +52,29 @@ func (w *worker) finish(ctx context.Context, e event) error {
 }
 
 func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.InboxEvent) error {
-	_, _, encrypted, err := w.s.store.Standing(ctx, in.Conversation)
+	encrypted, err := w.s.isEncrypted(ctx, in.Conversation)
 	if err != nil {
 		return err
 	}
-	in.Seq, in.Exposed = ev.Seq, encrypted
+	in.Seq, in.Exposed, in.SentAt = ev.Seq, encrypted, sentAt(in.SentAt, ev)
 	return w.engine.Receive(ctx, in)
+}
+
+// isEncrypted says whether the room is, by state that is not in doubt.
+func (s *Service) isEncrypted(ctx context.Context, room bridge.ConversationID) (bool, error) {
+	v, err := s.rooms.view(ctx, room, false)
+	if errors.Is(err, errNotJoined) {
+		_, _, v.encrypted, err = s.store.Standing(ctx, room)
+	}
+	return v.encrypted, err
+}
+
+// sentAt is when an event says that it was sent, which cannot be later than when it came.
+func sentAt(says time.Time, ev bridge.InboxEvent) time.Time {
+	if says.After(ev.ReceivedAt) {
+		return ev.ReceivedAt
+	}
+	return says
 }
 
 // echo takes a message of ours that came back: it names the send that it is, whose result we may not know yet.
@@ -81,7 +100,7 @@ func (w *worker) echo(ctx context.Context, e event, ev bridge.InboxEvent) error 
 			return nil
 		}
 		return w.engine.Echoed(ctx, bridge.Echo{
-			Question: sent.Question, Conversation: sent.Conversation, Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: e.SentAt,
+			Question: sent.Question, Conversation: sent.Conversation, Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: sentAt(e.SentAt, ev),
 		})
 	})
 }

@@ -167,8 +167,15 @@ func (r *rig) ask(q bridge.Question) (bridge.Question, string) {
 
 func (r *rig) asked(q bridge.Question) bridge.Question {
 	r.t.Helper()
+	q.Conversation = room
+	return r.askedIn(q)
+}
+
+// askedIn asks in the question's own conversation.
+func (r *rig) askedIn(q bridge.Question) bridge.Question {
+	r.t.Helper()
 	q.ID = bridge.NewQuestionID()
-	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", room, string(q.ID), string(q.ID)
+	q.Dialect, q.Asker, q.AskedBy, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", string(q.ID), string(q.ID)
 	q.CreatedAt, q.ExpiresAt, q.ForgetAfter = r.clock.Now(), r.clock.Now().Add(time.Hour), r.clock.Now().Add(24*time.Hour)
 	q, _, err := r.engine.Ask(r.t.Context(), q)
 	noError(r.t, err)

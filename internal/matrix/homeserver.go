@@ -52,9 +52,13 @@ func (h *homeserver) callWithin(ctx context.Context, method string, path mautrix
 	if err == nil {
 		return nil
 	}
-	var http429 mautrix.HTTPError
-	if errors.As(err, &http429) && http429.IsStatus(http.StatusTooManyRequests) {
-		return &bridge.ErrRetry{After: retryAfter(http429), Err: err}
+	var answer mautrix.HTTPError
+	if errors.As(err, &answer) && answer.WrappedError == nil {
+		answer.ResponseBody = "" // errors are logged, and what stands in front of a homeserver may say anything
+		err = answer
+	}
+	if answer.IsStatus(http.StatusTooManyRequests) {
+		return &bridge.ErrRetry{After: retryAfter(answer), Err: err}
 	}
 	return fmt.Errorf("%s: %w", method, err)
 }

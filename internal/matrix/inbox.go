@@ -19,7 +19,8 @@ import (
 const (
 	firstBackOff   = time.Second
 	longestBackOff = time.Minute
-	giveUpAfter    = 24 * time.Hour
+	giveUpAfter    = 24 * time.Hour // and after so many tries, for we may have been away ourselves:
+	triesAllowed   = 100
 	panicsAllowed  = 5
 	idlePoll       = 30 * time.Second
 )
@@ -129,7 +130,8 @@ func (w *worker) one(ctx context.Context, ev bridge.InboxEvent) {
 	var crash *crashed
 	now := w.s.clock.Now()
 	switch {
-	case errors.As(err, &aside), errors.As(err, &crash) && ev.Attempts >= panicsAllowed, now.Sub(ev.ReceivedAt) > giveUpAfter:
+	case errors.As(err, &aside), errors.As(err, &crash) && ev.Attempts >= panicsAllowed,
+		now.Sub(ev.ReceivedAt) > giveUpAfter && ev.Attempts >= triesAllowed:
 		log.Error().Err(err).Msg("An event cannot be handled; it is kept aside")
 		err = w.s.store.SetAside(ctx, ev.ID, err.Error())
 	default:

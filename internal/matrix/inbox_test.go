@@ -130,7 +130,7 @@ func TestWorkerPatience(t *testing.T) {
 			if tries++; tries == 1 {
 				return &bridge.ErrRetry{After: time.Hour, Err: errors.New("later")}
 			}
-		case "$broken":
+		case "$broken": // for more than a day, and more than a hundred times
 			return errors.New("the database is away")
 		case "$crash":
 			panic("secret text")
@@ -171,6 +171,13 @@ func TestWorkerPatience(t *testing.T) {
 	}
 	r.clock.move(24 * time.Hour)
 	work()
+	if got := l.all(); slices.Contains(got, "$b2") {
+		t.Errorf("an event was given up after a few tries, because we were away: %v", got)
+	}
+	for range triesAllowed {
+		r.clock.move(2 * time.Minute)
+		work()
+	}
 	if got := l.all(); !slices.Contains(got, "$b2") {
 		t.Errorf("an event holds its room up for ever: %v", got)
 	}

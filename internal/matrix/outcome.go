@@ -132,8 +132,8 @@ func clipped(s string) string {
 	return s
 }
 
-// sinceThen is the moment that a courtesy names.
-func sinceThen(at *time.Time) string {
+// atThatTime is the moment that a courtesy names.
+func atThatTime(at *time.Time) string {
 	if at == nil {
 		return ""
 	}

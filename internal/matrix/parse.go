@@ -43,15 +43,15 @@ type reader struct {
 
 // said reads prose. Only the whole of it can be an answer. A hint is given for an attempt, never for talk.
 func (r reader) said(act bridge.Said) bridge.Reading {
-	if len(r.item.Options) == 0 {
-		return r.typed(act)
-	}
-	if act.NotText {
-		return bridge.Refused{Code: "not_text", Reason: "Only text can answer here. Please write " + r.howTo() + "."}
-	}
 	found := bridge.Match(r.item.Options, act.Text)
-	if _, none := found.(bridge.NoMatch); none && r.item.Multiple {
-		return r.several(act.Text)
+	if _, none := found.(bridge.NoMatch); none && r.q.Dismissible && bridge.Fold(act.Text) == "dismiss" {
+		return bridge.Dismissed{}
+	}
+	switch {
+	case len(r.item.Options) == 0:
+		return r.typed(act)
+	case act.NotText:
+		return bridge.Refused{Code: bridge.CodeNotText, Reason: "Only text can answer here. Please write " + r.howTo() + "."}
 	}
 	switch m := found.(type) {
 	case bridge.OneMatch:
@@ -59,10 +59,10 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 	case bridge.Ambiguous:
 		return r.ambiguous(m.Indexes)
 	case bridge.OutOfRange:
-		return bridge.Refused{Code: "out_of_range", Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
+		return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
 	}
-	if r.q.Dismissible && bridge.Fold(act.Text) == "dismiss" {
-		return bridge.Dismissed{}
+	if r.item.Multiple {
+		return r.several(act.Text)
 	}
 	return bridge.Ignored{}
 }
@@ -70,6 +70,9 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 func (r reader) howTo() string {
 	if r.item.Multiple {
 		return "the numbers of your options, with commas between them"
+	}
+	if len(r.item.Options) == 2 {
+		return "1 or 2, or an option's name"
 	}
 	return fmt.Sprintf("a number from 1 to %d, or an option's name", len(r.item.Options))
 }
@@ -86,7 +89,7 @@ func (r reader) ambiguous(indexes []int) bridge.Reading {
 	if r.labelsAreNoNumbers() {
 		way = "Please write the number alone"
 	}
-	return bridge.Refused{Code: "ambiguous", Reason: fmt.Sprintf("That could be option %s. %s.", strings.Join(numbers, " or "), way)}
+	return bridge.Refused{Code: bridge.CodeAmbiguous, Reason: fmt.Sprintf("That could be option %s. %s.", strings.Join(numbers, " or "), way)}
 }
 
 // labelsAreNoNumbers is true where a lone number can only mean the number.
@@ -111,7 +114,7 @@ func (r reader) option(m bridge.OneMatch, via bridge.Via) bridge.Reading {
 	case o.Input != nil && m.Rest != nil:
 		c.Input = m.Rest
 	case o.NeedsComment, o.Input != nil && o.Input.Required:
-		return bridge.Refused{Code: string(bridge.CodeInputMissing), Reason: fmt.Sprintf("This option needs some text with it. Please write it in one reply, behind the number: %d: your text", m.Index+1)}
+		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: fmt.Sprintf("Option %d needs some text from you. Please write both in one reply, like this: “%d: your text”.", m.Index+1, m.Index+1)}
 	}
 	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{o.ID}}, c)
 }
@@ -131,7 +134,7 @@ func (r reader) several(text string) bridge.Reading {
 			}
 			chosen[m.Index] = true
 		case bridge.OutOfRange:
-			return bridge.Refused{Code: "out_of_range", Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
+			return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
 		case bridge.Ambiguous:
 			return r.ambiguous(m.Indexes)
 		default:
@@ -154,14 +157,14 @@ func (r reader) typed(act bridge.Said) bridge.Reading {
 	case r.item.Text == nil, r.q.Carried != nil && !r.q.Carried.FreeTextReplies:
 		return bridge.Ignored{}
 	case act.NotText:
-		return bridge.Refused{Code: "not_text", Reason: "Only text can answer here."}
+		return bridge.Refused{Code: bridge.CodeNotText, Reason: "Only text can answer here."}
 	}
 	text := strings.TrimSpace(act.Text)
 	if bridge.Fold(text) == "" {
 		return bridge.Ignored{}
 	}
 	if n := r.item.Text.MaxLength; utf8.RuneCountInString(text) > n {
-		return bridge.Refused{Code: string(bridge.CodeTextTooLong), Reason: fmt.Sprintf("That is longer than %d characters. Please answer in fewer.", n)}
+		return bridge.Refused{Code: bridge.CodeTextTooLong, Reason: fmt.Sprintf("That is longer than %d characters. Please answer in fewer.", n)}
 	}
 	return r.pick(bridge.ItemChoice{Text: &text}, bridge.Choice{Via: bridge.ViaReply})
 }
@@ -175,7 +178,7 @@ func (r reader) reacted(act bridge.Reacted) bridge.Reading {
 	}
 	o := r.item.Options[m.Index]
 	if r.exposed && (o.Meaning == bridge.Approve || o.Requires != "") {
-		return bridge.Refused{Code: string(bridge.CodeUnsupported), Reason: "A reaction cannot choose this in an encrypted room. Please reply instead."}
+		return bridge.Refused{Code: bridge.CodeUnsupported, Reason: "A reaction cannot choose this in an encrypted room. Please reply instead."}
 	}
 	return r.option(m, bridge.ViaReaction)
 }
@@ -183,7 +186,7 @@ func (r reader) reacted(act bridge.Reacted) bridge.Reading {
 // submitted reads a structured answer to the current step.
 func (r reader) submitted(act bridge.Submitted) bridge.Reading {
 	refuse := func(reason string) bridge.Reading {
-		return bridge.Refused{Code: "structured_invalid", Reason: reason}
+		return bridge.Refused{Code: bridge.CodeStructuredInvalid, Reason: reason}
 	}
 	if act.Invalid != "" {
 		return refuse(act.Invalid)
@@ -196,7 +199,7 @@ func (r reader) submitted(act bridge.Submitted) bridge.Reading {
 		return r.pick(bridge.ItemChoice{Text: act.Text}, c)
 	}
 	if _, ok := r.item.Option(act.Option); !ok {
-		return bridge.Refused{Code: string(bridge.CodeInvalidOption), Reason: "The question has no such option."}
+		return bridge.Refused{Code: bridge.CodeInvalidOption, Reason: "The question has no such option."}
 	}
 	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{act.Option}}, c)
 }

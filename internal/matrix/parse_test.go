@@ -45,7 +45,7 @@ func readAs(q bridge.Question, p bridge.Posting, a bridge.Act) string {
 	case bridge.Dismissed:
 		return "dismissed"
 	case bridge.Refused:
-		return "refused " + r.Code
+		return "refused " + string(r.Code)
 	case bridge.Partial:
 		return "partial " + choiceOf(r.Choice)
 	case bridge.Chosen:
@@ -146,8 +146,14 @@ func TestParseDismiss(t *testing.T) {
 	q := q1()
 	q.Dismissible = true
 	checkSaid(t, q, map[string]string{"Dismiss": "dismissed", "please dismiss": "-"})
+	q.Items[0].Multiple = true
+	checkSaid(t, q, map[string]string{"dismiss": "dismissed", "1, 2": "run_them+skip"})
 	q.Items[0].Options[1].Label = "Dismiss"
 	checkSaid(t, q, map[string]string{"dismiss": "skip"})
+	text := freeText()
+	checkSaid(t, text, map[string]string{"dismiss": `"dismiss"`})
+	text.Dismissible = true
+	checkSaid(t, text, map[string]string{"dismiss": "dismissed", "dismiss it": `"dismiss it"`})
 }
 
 func TestParseMultiple(t *testing.T) {

@@ -125,16 +125,14 @@ func (r *rooms) refresh(ctx context.Context, room bridge.ConversationID) error {
 	})
 }
 
-// apply writes a state event that came in into our copy, and runs also in the same transaction. changed is false for an
-// event that we have already. An event older than what it would replace, or one that replaces something we never saw,
+// apply writes a state event that came in into our copy, and runs also in the same transaction. An event older than what it would replace, or one that replaces something we never saw,
 // leaves the room in doubt.
-func (r *rooms) apply(ctx context.Context, e event, also func(ctx context.Context) error) (changed bool, err error) {
+func (r *rooms) apply(ctx context.Context, e event, also func(ctx context.Context) error) error {
 	room := bridge.ConversationID(e.Room)
 	unlock := r.locks.lock(room)
 	defer unlock()
 	r.cache.drop(room)
-	err = r.store.Atomically(ctx, func(ctx context.Context) error {
-		changed = false
+	return r.store.Atomically(ctx, func(ctx context.Context) error {
 		known, _, _, err := r.store.Standing(ctx, room)
 		if err != nil {
 			return err
@@ -153,7 +151,6 @@ func (r *rooms) apply(ctx context.Context, e event, also func(ctx context.Contex
 		case old != nil && e.SentAt.Before(old.SentAt):
 			err = r.store.SetDoubtful(ctx, room)
 		default:
-			changed = true
 			if err = r.store.PutState(ctx, e.record()); err == nil && (!known || e.skips(old)) {
 				err = r.store.SetDoubtful(ctx, room)
 			}
@@ -163,7 +160,6 @@ func (r *rooms) apply(ctx context.Context, e event, also func(ctx context.Contex
 		}
 		return also(ctx)
 	})
-	return changed, err
 }
 
 func (r *rooms) stored(ctx context.Context, e event) (*bridge.StateRecord, error) {

@@ -17,6 +17,7 @@ import (
 type Config struct {
 	ServerName    string // of the homeserver
 	HomeserverURL string
+	DisplayName   string // that the bot is to have; "" for whatever it has
 	Registration  *appservice.Registration
 
 	// Invite says whose invitations the bot accepts: user ids, server names, or "*" for everybody's. Nobody's if empty.
@@ -80,6 +81,9 @@ type Service struct {
 	machines map[bridge.UserID]bool
 	wake     chan struct{}
 	asides   asideLog
+
+	introducing sync.Mutex
+	introduced  bool // the bot has its display name
 }
 
 var (

@@ -62,7 +62,8 @@ func (s *Service) announce(ctx context.Context, q bridge.Question, p bridge.Post
 }
 
 // show edits a message of the question into one that shows the outcome. What stands outside m.new_content is for
-// clients that know no edits, and has nothing of the suite's, so nobody takes the edit for a question.
+// clients that know no edits and for push rules: it has nothing of the suite's, so nobody takes the edit for a question,
+// and it is a notice, because many homeservers would notify everybody of an edit, and ping whoever it names.
 func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.ConversationID, m bridge.Message, outcome map[string]any, key string) error {
 	e, err := dialect.Elicitation(q, m.Item)
 	if err != nil {
@@ -73,11 +74,9 @@ func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.Conve
 	if err != nil {
 		return err
 	}
-	body, _ := schema.Sentence("* " + sentence)
-	content := map[string]any{
-		"msgtype": "m.text", "body": body, "m.mentions": map[string]any{}, "m.new_content": now,
-		"m.relates_to": map[string]any{"rel_type": "m.replace", "event_id": string(m.ID)},
-	}
+	content := notice("* " + sentence)
+	content["m.new_content"] = now
+	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": string(m.ID)}
 	edit := outgoing{key: key + "/edit/" + string(m.ID), question: q.ID, room: conv, kind: "m.room.message", content: content}
 	if _, err := s.sends.send(ctx, edit); err != nil {
 		return s.sendFailed(ctx, conv, err)

@@ -19,7 +19,8 @@ type Report struct {
 	Ping     string        // "ok", "unsupported", or what went wrong when it called us back
 }
 
-// Connect makes sure that the homeserver knows us: it answers, our token is the bot's, and the bot has an account.
+// Connect makes sure that the homeserver knows us: it answers, our token is the bot's, and the bot has an account and
+// its name.
 // Where the homeserver can be asked to call us back, it is; a failure of that is reported and is no error, because we
 // may not be listening yet.
 func (s *Service) Connect(ctx context.Context) (Report, error) {
@@ -42,6 +43,7 @@ func (s *Service) Connect(ctx context.Context) (Report, error) {
 	if r.Bot = bridge.UserID(who.UserID); r.Bot != s.hs.bot {
 		return r, fmt.Errorf("%w: for %s, not for the bot %s", errIdentity, r.Bot, s.hs.bot)
 	}
+	s.introduce(ctx)
 	r.Ping = s.ping(ctx, versions)
 	zerolog.Ctx(ctx).Info().Str("bot", string(r.Bot)).Str("ping", r.Ping).Msg("Homeserver reached")
 	return r, nil
@@ -61,6 +63,32 @@ func (s *Service) register(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("register the bot: %w", err)
+}
+
+// introduce gives the bot the name that rooms show, once. It goes before every join, because a join carries the name
+// of its moment into the room.
+func (s *Service) introduce(ctx context.Context) {
+	s.introducing.Lock()
+	defer s.introducing.Unlock()
+	if s.introduced || s.cfg.DisplayName == "" {
+		return
+	}
+	if err := s.setName(ctx, s.cfg.DisplayName); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not set the bot's display name")
+		return
+	}
+	s.introduced = true
+}
+
+// setName leaves a name that is right alone: every change is an event in each of the bot's rooms.
+func (s *Service) setName(ctx context.Context, name string) error {
+	path := mautrix.ClientURLPath{"v3", "profile", string(s.hs.bot), "displayname"}
+	var now mautrix.RespUserDisplayName
+	err := s.hs.call(ctx, http.MethodGet, path, nil, nil, &now)
+	if err != nil && !errors.Is(err, mautrix.MNotFound) || now.DisplayName == name {
+		return err
+	}
+	return s.hs.call(ctx, http.MethodPut, path, nil, map[string]any{"displayname": name}, nil)
 }
 
 func (s *Service) ping(ctx context.Context, versions *mautrix.RespVersions) string {

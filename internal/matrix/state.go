@@ -22,11 +22,10 @@ func (w *worker) state(ctx context.Context, e event) error {
 	case e.Type == "m.room.tombstone" && *e.StateKey == "":
 		return w.tombstone(ctx, e)
 	}
-	changed, err := w.s.rooms.apply(ctx, e, func(context.Context) error { return nil })
-	if err != nil {
+	if err := w.s.rooms.apply(ctx, e, func(context.Context) error { return nil }); err != nil {
 		return err
 	}
-	if changed && e.Type == "m.room.member" && e.Content.string("membership") == "join" {
+	if e.Type == "m.room.member" && e.Content.string("membership") == "join" {
 		if err := w.engine.Changed(ctx, bridge.ConversationID(e.Room)); err != nil {
 			return err
 		}
@@ -64,6 +63,7 @@ func (w *worker) invited(ctx context.Context, e event) error {
 		log.Warn().Str("inviter", e.Sender).Msg("Not joining: the configuration does not accept invitations from there")
 		return w.finish(ctx, e)
 	}
+	w.s.introduce(ctx)
 	if err := w.s.hs.joinedTo(ctx, e.Room, []string{userServer(bridge.UserID(e.Sender))}); err != nil {
 		if temporary(err) {
 			return err

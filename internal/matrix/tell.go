@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"fmt"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -38,9 +39,24 @@ func courtesySentence(q bridge.Question, c bridge.Courtesy) string {
 		return c.Reason
 	case !q.State.Terminal():
 		return "That step of the question is over. Please answer the newest one in this thread."
-	case q.State == bridge.Answered:
-		return "This question is over" + sinceThen(q.SettledAt) + ". " + outcomeSentence(q)
-	default:
-		return "This question is over" + sinceThen(q.SettledAt) + ": " + outcomeSentence(q)
 	}
+	return "Too late: " + lateSentence(q)
+}
+
+// lateSentence tells somebody who comes too late how and when the question ended.
+func lateSentence(q bridge.Question) string {
+	at := atThatTime(q.SettledAt)
+	switch {
+	case q.State == bridge.Answered:
+		return fmt.Sprintf("%s answered this question%s: %s", personName(q.Answer.By), at, answerText(q))
+	case q.State == bridge.Expired:
+		return "this question expired" + at + ", without an answer."
+	case q.CancelledBy == bridge.ByResponder:
+		return "this question was dismissed" + at + ", without an answer."
+	case q.CancelledBy == bridge.Superseded:
+		return "a newer question replaced this one" + at + "."
+	case q.Reason == "edited":
+		return "this question was withdrawn" + at + ", because it was edited. It has to be asked again."
+	}
+	return "the asker withdrew this question" + at + "."
 }

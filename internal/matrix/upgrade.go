@@ -40,7 +40,7 @@ func (w *worker) tombstone(ctx context.Context, e event) error {
 	if err := w.engine.Unanswerable(ctx, room, reasonUpgraded); err != nil {
 		return err
 	}
-	_, err = w.s.rooms.apply(ctx, e, func(ctx context.Context) error {
+	err = w.s.rooms.apply(ctx, e, func(ctx context.Context) error {
 		return w.s.store.SetValue(ctx, valueUpgradeTo+next, e.Room)
 	})
 	if err != nil {

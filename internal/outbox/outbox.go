@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -165,11 +166,13 @@ func (w *Worker) keep(ctx context.Context, f bridge.Effect, err error) {
 	}
 }
 
-// run turns a panic of a handler into an error: one bad effect must not stop the others.
+// run turns a panic of a handler into an error: one bad effect must not stop the others. What it said may hold what a
+// person wrote, so only its type is kept.
 func run(ctx context.Context, h Handler, f bridge.Effect) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the handler panicked: %v", p)
+			zerolog.Ctx(ctx).Error().Bytes("stack", debug.Stack()).Msg("An effect crashed")
+			err = fmt.Errorf("the handler crashed on a %T", p)
 		}
 	}()
 	return h.Run(ctx, f)

@@ -34,9 +34,10 @@ func (s *Store) Posting(ctx context.Context, id bridge.QuestionID) (bridge.Posti
 	type echo struct {
 		message bridge.MessageID
 		seq     int64
+		sentAt  *time.Time
 	}
 	echoes, err := list(ctx, s, func(row dbutil.Scannable) (e echo, err error) {
-		err = row.Scan(text(&e.message), &e.seq)
+		err = row.Scan(text(&e.message), &e.seq, maybeMoment(&e.sentAt))
 		return e, err
 	}, selectEchoes, id, p.Conversation)
 	if err != nil {
@@ -44,8 +45,12 @@ func (s *Store) Posting(ctx context.Context, id bridge.QuestionID) (bridge.Posti
 	}
 	for _, e := range echoes {
 		for i := range p.Messages {
-			if p.Messages[i].ID == e.message {
-				p.Messages[i].Seq = e.seq
+			if p.Messages[i].ID != e.message {
+				continue
+			}
+			p.Messages[i].Seq = e.seq
+			if e.sentAt != nil {
+				p.Messages[i].PostedAt = *e.sentAt
 			}
 		}
 	}
@@ -56,7 +61,7 @@ const selectPosting = `
 	SELECT q.id, COALESCE(p.conversation, q.conversation), q.revision, p.moving, p.changed_at, p.messages, p.progress
 	FROM questions q LEFT JOIN postings p ON p.question = q.id WHERE q.id = $1`
 
-const selectEchoes = `SELECT message, seq FROM message_links WHERE question = $1 AND conversation = $2 AND seq IS NOT NULL`
+const selectEchoes = `SELECT message, seq, sent_at FROM message_links WHERE question = $1 AND conversation = $2 AND seq IS NOT NULL`
 
 func scanPosting(row dbutil.Scannable) (p bridge.Posting, err error) {
 	var moving *bool
@@ -97,7 +102,7 @@ func (s *Store) SavePosting(ctx context.Context, p bridge.Posting) error {
 			if m.Seq != 0 {
 				seq = &m.Seq
 			}
-			if _, err := s.exec(ctx, linkMessage, p.Conversation, m.ID, p.Question, seq); err != nil {
+			if _, err := s.exec(ctx, linkMessage, p.Conversation, m.ID, p.Question, seq, nil); err != nil {
 				return fmt.Errorf("link a message to %s: %w", p.Question, err)
 			}
 		}
@@ -112,8 +117,9 @@ const savePosting = `
 
 // A link is for good: it keeps its first question and the first place of its echo.
 const linkMessage = `
-	INSERT INTO message_links (conversation, message, question, seq) VALUES ($1, $2, $3, $4)
-	ON CONFLICT (conversation, message) DO UPDATE SET seq = COALESCE(message_links.seq, excluded.seq)`
+	INSERT INTO message_links (conversation, message, question, seq, sent_at) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (conversation, message) DO UPDATE SET seq = COALESCE(message_links.seq, excluded.seq),
+		sent_at = COALESCE(message_links.sent_at, excluded.sent_at)`
 
 // Advance implements [bridge.Store].
 func (s *Store) Advance(ctx context.Context, id bridge.QuestionID, revision int, progress json.RawMessage, moving bool) (bool, error) {
@@ -142,11 +148,25 @@ const advancePosting = `
 
 // LinkMessage implements [bridge.Store].
 func (s *Store) LinkMessage(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID, id bridge.QuestionID) error {
+	return s.link(ctx, bridge.Echo{Question: id, Conversation: conv, Message: m})
+}
+
+// SeenMessage implements [bridge.Store].
+func (s *Store) SeenMessage(ctx context.Context, e bridge.Echo) error {
+	return s.link(ctx, e)
+}
+
+// link ties a message to its question; an echo without a place is one that did not come yet.
+func (s *Store) link(ctx context.Context, e bridge.Echo) error {
+	var seq, sentAt any
+	if e.Seq != 0 {
+		seq, sentAt = e.Seq, e.SentAt
+	}
 	return s.Atomically(ctx, func(ctx context.Context) error {
-		if err := s.hold(ctx, id); err != nil {
+		if err := s.hold(ctx, e.Question); err != nil {
 			return err
 		}
-		_, err := s.exec(ctx, linkMessage, conv, m, id, nil)
+		_, err := s.exec(ctx, linkMessage, e.Conversation, e.Message, e.Question, seq, sentAt)
 		return err
 	})
 }
@@ -161,10 +181,35 @@ func (s *Store) QuestionOf(ctx context.Context, conv bridge.ConversationID, m br
 
 const questionOf = `SELECT question FROM message_links WHERE conversation = $1 AND message = $2`
 
-// SeenMessage implements [bridge.Store].
-func (s *Store) SeenMessage(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID, seq int64) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, `UPDATE message_links SET seq = COALESCE(seq, $3) WHERE conversation = $1 AND message = $2`, conv, m, seq)
-		return found(n == 1, err, "message")
+// ForgetPostings deletes the postings of settled questions, at most limit: those that were answered at or before
+// answered and have been closed, and those that neither changed nor were settled after changed. A message of theirs
+// belongs to no question any more. The questions themselves stay.
+func (s *Store) ForgetPostings(ctx context.Context, answered, changed time.Time, limit int) (n int, err error) {
+	err = s.Atomically(ctx, func(ctx context.Context) error {
+		done, err := list(ctx, s, column[string], forgettable, answered, changed, limit)
+		if n = len(done); err != nil || n == 0 {
+			return err
+		}
+		args := make([]any, n)
+		for i, id := range done {
+			args[i] = id
+		}
+		for _, table := range []string{"postings", "message_links", "replies"} {
+			if _, err := s.exec(ctx, `DELETE FROM `+table+` WHERE question IN (`+numbered(n)+`)`, args...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+	if err != nil {
+		return 0, fmt.Errorf("forget postings: %w", err)
+	}
+	return n, nil
 }
+
+const forgettable = `
+	SELECT p.question FROM postings p JOIN questions q ON q.id = p.question
+	WHERE q.state = 'answered' AND q.settled_at <= $1
+			AND NOT EXISTS (SELECT 1 FROM effects e WHERE e.question = q.id AND e.lane = '' AND NOT e.failed)
+		OR q.state <> 'pending' AND q.settled_at <= $2 AND p.changed_at <= $2
+	LIMIT $3`

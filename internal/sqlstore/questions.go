@@ -197,7 +197,7 @@ func (s *Store) MoveQuestion(ctx context.Context, id bridge.QuestionID, to bridg
 		if err != nil || n == 0 {
 			return err
 		}
-		_, err = s.exec(ctx, `DELETE FROM postings WHERE question = $1`, id)
+		_, err = s.exec(ctx, `UPDATE postings SET conversation = $2, messages = '[]', moving = FALSE WHERE question = $1`, id, to)
 		return err
 	})
 }

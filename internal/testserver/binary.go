@@ -23,7 +23,7 @@ const (
 // is missing is an error; nothing else is tried instead.
 func findBinary(given string) (string, error) {
 	if given != "" {
-		return namedBinary(given, "the option")
+		return namedBinary(given, "--dendrite")
 	}
 	if path := os.Getenv(binaryEnv); path != "" {
 		return namedBinary(path, binaryEnv)
