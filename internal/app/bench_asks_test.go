@@ -138,9 +138,13 @@ func (in *inserter) slice() float64 {
 	const rows = 500
 	return measure.Rate(rows, func() {
 		for range rows {
-			in.next++
-			_, err := in.insert.Exec(bridge.NewQuestionID(), in.next, in.row)
-			in.ok(err)
+			in.add()
 		}
 	})
+}
+
+func (in *inserter) add() {
+	in.next++
+	_, err := in.insert.Exec(bridge.NewQuestionID(), in.next, in.row)
+	in.ok(err)
 }

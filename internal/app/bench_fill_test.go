@@ -69,7 +69,7 @@ func fill(b *testing.B, path string, pending int) {
 		pending, roomsFilled, ":"+benchDomain, firstDeadline(now).UnixMilli(), string(template.ID))
 	exec(`DELETE FROM questions WHERE id = ?`, string(template.ID))
 	exec(`INSERT INTO postings SELECT id, conversation, FALSE, created_at, '[{"ID":"' || delivery_message || '","PostedAt":' || created_at || ',"Item":0}]', NULL FROM questions`)
-	exec(`INSERT INTO message_links SELECT conversation, delivery_message, id, rowid FROM questions ORDER BY conversation, delivery_message`)
+	exec(`INSERT INTO message_links (conversation, message, question, seq) SELECT conversation, delivery_message, id, rowid FROM questions ORDER BY conversation, delivery_message`)
 	exec(`INSERT INTO sends (key, question, conversation, transaction_id, first_try, message)
 		SELECT id || '/render/0', id, conversation, 'qb' || id, created_at, delivery_message FROM questions`)
 	for _, definition := range indexes {
