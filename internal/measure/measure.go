@@ -49,3 +49,10 @@ func Quantile[T float64 | time.Duration](values []T, share float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
+
+// Seconds is how long something takes.
+func Seconds(do func()) float64 {
+	start := time.Now()
+	do()
+	return time.Since(start).Seconds()
+}
