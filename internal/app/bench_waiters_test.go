@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -73,6 +75,7 @@ type crowd struct {
 	ids     []string
 	wait    string // the path, with an id in it
 	release string
+	look    string
 
 	waiting []net.Conn
 	told    []chan time.Time
@@ -87,7 +90,7 @@ func newCrowd(b *testing.B, path string) *crowd {
 	cfg.API.Listen, cfg.Appservice.Listen, cfg.Appservice.URL = api, appservice, "http://"+appservice
 	dir := b.TempDir()
 	cfg.Appservice.Registration = filepath.Join(dir, "registration.yaml")
-	c := &crowd{b: b, address: api, wait: "GET /api/agent/questions/%s/wait?timeout=30", release: "/api/agent/questions/%s/cancel"}
+	c := &crowd{b: b, address: api, wait: "GET /api/agent/questions/%s/wait?timeout=30", release: "/api/agent/questions/%s/cancel", look: "/api/agent/questions/%s"}
 	reg := cfg.NewRegistration()
 	c.ok(reg.Save(cfg.Appservice.Registration, false))
 	c.ok(cfg.Save(filepath.Join(dir, "config.yaml"), "A bridge that is measured."))
@@ -141,7 +144,7 @@ func prepare(b *testing.B, cfg config.Config) (token string, ids []string) {
 // newBareCrowd starts the bare long poll.
 func newBareCrowd(b *testing.B) *crowd {
 	b.Helper()
-	c := &crowd{b: b, wait: "GET /wait/%s", release: "/release/%s"}
+	c := &crowd{b: b, wait: "GET /wait/%s", release: "/release/%s", look: "/look/%s"}
 	for i := range idleWaiters {
 		c.ids = append(c.ids, fmt.Sprint(i))
 	}
@@ -180,8 +183,30 @@ func (c *crowd) ok(err error) {
 	}
 }
 
+// warm makes the server do what it does once: connect to its database and fill the caches of that.
+func (c *crowd) warm() {
+	client := newClient(16)
+	defer client.CloseIdleConnections()
+	var warming sync.WaitGroup
+	for some := range slices.Chunk(c.ids, len(c.ids)/16+1) {
+		warming.Go(func() {
+			for _, id := range some {
+				req, err := http.NewRequest(http.MethodGet, "http://"+c.address+fmt.Sprintf(c.look, id), nil)
+				c.ok(err)
+				req.Header.Set("Authorization", "Bearer "+c.token)
+				resp, err := client.Do(req)
+				c.ok(err)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	warming.Wait()
+}
+
 // gather lets everybody wait and gives the memory of each.
 func (c *crowd) gather() float64 {
+	c.warm()
 	before := c.resident()
 	for _, id := range c.ids {
 		conn, err := net.Dial("tcp", c.address)
