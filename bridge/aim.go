@@ -30,18 +30,12 @@ func (e *Engine) aim(ctx context.Context, in Interaction) (*reception, error) {
 	switch act := in.Act.(type) {
 	case Said:
 		r.thread = act.Thread
-		if act.ReplyTo == "" && act.Thread == "" {
+		if in.Target() == "" {
 			return e.aimUnthreaded(ctx, r)
 		}
-		target := act.ReplyTo // wins over the thread it stands in
-		if target == "" {
-			target = act.Thread
-		}
-		return e.aimAt(ctx, r, target, act.ReplyTo != "")
-	case Reacted:
-		return e.aimAt(ctx, r, act.To, true)
-	case Submitted:
-		return e.aimAt(ctx, r, act.To, true)
+		return e.aimAt(ctx, r, in.Target(), act.ReplyTo != "")
+	case Reacted, Submitted:
+		return e.aimAt(ctx, r, in.Target(), true)
 	case Edited:
 		return e.aimCorrection(ctx, r, act)
 	}

@@ -28,6 +28,10 @@ type Channel interface {
 	// Updated posts the next step after a Partial. in is nil when it is retried.
 	Updated(ctx context.Context, q Question, p Posting, in *Interaction, key string) (Change, error)
 
+	// Controls puts up what the current message is answered by with one click, and takes it away from earlier ones. The
+	// question does without where that fails for good. It follows Render and Updated once their change is saved.
+	Controls(ctx context.Context, q Question, p Posting, key string) error
+
 	// Settled closes every message of the question and says how it ended. It is run again after a crash.
 	Settled(ctx context.Context, q Question, p Posting, key string) (Change, error)
 

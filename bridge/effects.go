@@ -42,14 +42,11 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 }
 
 func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
-	switch {
-	case q.State.Terminal() && f.Attempts <= 1:
+	if q.State.Terminal() && f.Attempts <= 1 {
 		return nil // settled before it was posted: never posted
-	case q.Carried != nil:
-		_, err := e.Channel.Render(ctx, q, p, f.Key) // its message stands there already: nothing of it to save
-		return ended(ctx, err)
-	case q.Delivery.State == Posted:
-		return nil
+	}
+	if q.Carried != nil || q.Delivery.State == Posted { // it stands there already
+		return e.controls(ctx, q.ID, f.Key)
 	}
 	change, err := e.Channel.Render(ctx, q, p, f.Key)
 	if err != nil {
@@ -58,7 +55,24 @@ func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) er
 	if len(change.Messages) == 0 {
 		return nil
 	}
-	return e.posted(ctx, q, p, change)
+	if err := e.posted(ctx, q, p, change); err != nil {
+		return err
+	}
+	return e.controls(ctx, q.ID, f.Key)
+}
+
+// controls puts up what a posted question is answered by with one click. It comes after the posting is saved: people
+// answer as soon as they see the message.
+func (e *Engine) controls(ctx context.Context, id QuestionID, key string) error {
+	q, err := e.Store.Question(ctx, id)
+	if err != nil || q.State.Terminal() {
+		return err
+	}
+	p, err := e.Store.Posting(ctx, id)
+	if err != nil {
+		return err
+	}
+	return ended(ctx, e.Channel.Controls(ctx, q, p, key))
 }
 
 // ended takes an effect that can never be done for done.
@@ -129,14 +143,20 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	if err := json.Unmarshal(f.Payload, &payload); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
-	if q.State.Terminal() || q.Revision != payload.Revision || !p.Moving && !payload.Quiet {
+	if q.State.Terminal() || q.Revision != payload.Revision {
 		return nil
+	}
+	if !p.Moving && !payload.Quiet { // its step is shown already
+		return e.controls(ctx, q.ID, f.Key)
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
 	if err != nil {
 		return ended(ctx, err)
 	}
-	return e.posted(ctx, q, p, change)
+	if err := e.posted(ctx, q, p, change); err != nil {
+		return err
+	}
+	return e.controls(ctx, q.ID, f.Key)
 }
 
 func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) error {

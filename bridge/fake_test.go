@@ -19,6 +19,7 @@ import (
 // room is a channel and a gatekeeper in memory: it posts into a list and reads replies by Match alone.
 type room struct {
 	mu       sync.Mutex
+	controls []string // "$post1 q_1/render/0", …
 	posts    []string // "render q_1/render/0", "tell stale answered @dana:ex.org", …
 	rights   map[bridge.UserID]bridge.Rights
 	alone    bool
@@ -27,7 +28,10 @@ type room struct {
 	parse    func(in bridge.Interaction, q bridge.Question, p bridge.Posting) bridge.Reading
 	supports error
 	during   func() // called while Render posts
-	posted   int
+
+	duringControls func()
+	controlsFail   error
+	posted         int
 }
 
 func (r *room) Supports(context.Context, bridge.ConversationID) error { return r.supports }
@@ -47,6 +51,20 @@ func (r *room) Render(_ context.Context, q bridge.Question, _ bridge.Posting, ke
 	}
 	r.posts = append(r.posts, "render "+key)
 	return bridge.Change{Messages: []bridge.Message{r.message(0)}}, nil
+}
+
+func (r *room) Controls(_ context.Context, _ bridge.Question, p bridge.Posting, key string) error {
+	if r.duringControls != nil {
+		r.duringControls()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.controlsFail != nil {
+		return r.controlsFail
+	}
+	m, _ := p.Current()
+	r.controls = append(r.controls, fmt.Sprintf("%s %s", m.ID, key))
+	return nil
 }
 
 func (r *room) message(item int) bridge.Message {

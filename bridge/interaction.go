@@ -14,6 +14,24 @@ type Interaction struct {
 	Exposed      bool // whether it came in clear in a conversation that is encrypted
 }
 
+// Target is the message that the interaction is about, by its relation; "" when it has none.
+func (in Interaction) Target() MessageID {
+	switch act := in.Act.(type) {
+	case Said:
+		if act.ReplyTo != "" { // a real reply wins over the thread it stands in
+			return act.ReplyTo
+		}
+		return act.Thread
+	case Reacted:
+		return act.To
+	case Submitted:
+		return act.To
+	case Withdrew:
+		return act.Original
+	}
+	return ""
+}
+
 // Act is one of [Said], [Reacted], [Submitted], [Edited] and [Withdrew].
 type Act interface{ act() }
 

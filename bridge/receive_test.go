@@ -336,8 +336,8 @@ func TestACarriedQuestion(t *testing.T) {
 	if b.unhandled() != 0 || b.get(carried.ID).Delivery.State != bridge.Posted || b.root(carried.ID) != "$theirs" {
 		t.Fatalf("stands at %+v, %s", b.get(carried.ID).Delivery, b.root(carried.ID))
 	}
-	if said := b.room.said(); !slices.Equal(said, []string{"render " + string(carried.ID) + "/render/0"}) {
-		t.Errorf("the channel was not told of it, for its reactions: %q", said)
+	if want := []string{"$theirs " + string(carried.ID) + "/render/0"}; len(b.room.said()) != 0 || !slices.Equal(b.room.controls, want) {
+		t.Errorf("the channel posted %q and put up %q", b.room.said(), b.room.controls)
 	}
 	again := carried
 	again.ID = bridge.NewQuestionID()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -94,7 +95,7 @@ func timeShort(d time.Duration) string {
 // written is the error of a command that could not print its result.
 func written(err error) error {
 	if err != nil {
-		return exitf(exitUsage, "cannot write the output: %s", plain(err))
+		return exitf(exitUsage, "cannot write the output: %s", command.Plain(err))
 	}
 	return nil
 }

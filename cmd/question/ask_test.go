@@ -161,6 +161,9 @@ func TestWaitEncodesTheOutcome(t *testing.T) {
 					}
 					go func() { api.change(<-api.waiting, tt.how) }()
 					got := call{args: command}.run(t)
+					if begun := announcement(got.err); (begun != "") != (command[0] == "ask") {
+						t.Errorf("a wait of %s began with %q", command[0], begun)
+					}
 					got.err = strings.TrimPrefix(got.err, announcement(got.err))
 					if got.code != tt.code || tt.err == "" && got.err != "" || !strings.Contains(got.err, tt.err) {
 						t.Errorf("got %+v", got)

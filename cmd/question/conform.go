@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/fixtures"
+	"superpipeline.dev/question-bridge/internal/command"
 )
 
 type conformFlags struct {
@@ -70,17 +71,17 @@ func conform(cmd *cobra.Command, paths []string, flags conformFlags) error {
 	r := runCases(c.cases, flags.bodies, lines)
 	if flags.json {
 		if err := writeJSON(cmd.OutOrStdout(), r); err != nil {
-			return exitf(exitUsage, "cannot write the output: %s", plain(err))
+			return exitf(exitUsage, "cannot write the output: %s", command.Plain(err))
 		}
 	}
 	if flags.junit != "" {
 		if err := writeJUnit(flags.junit, r); err != nil {
-			return exitf(exitUsage, "cannot write %s: %s", flags.junit, plain(err))
+			return exitf(exitUsage, "cannot write %s: %s", flags.junit, command.Plain(err))
 		}
 	}
 	switch {
 	case r.Failed > 0:
-		return &exit{code: exitFailed}
+		return exitWith(exitFailed)
 	case r.Passed == 0:
 		return exitf(exitUsage, "no cases found")
 	}

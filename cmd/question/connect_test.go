@@ -58,6 +58,9 @@ func TestConnection(t *testing.T) {
 		}
 		got = call{args: command}.run(t)
 		want{1, "", "question: cannot reach 127.0.0.1:1: "}.check(t, got)
+		// An empty flag is most likely a variable that was never set: it is not made up for.
+		want{2, "", "no token: "}.check(t, call{args: append(command, "--token", "")}.run(t))
+		want{2, "", "no server: "}.check(t, call{args: append(command, "--server", "")}.run(t))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"superpipeline.dev/question-bridge/internal/command"
 )
 
 const maxCorpusBytes = 64 << 20
@@ -75,7 +77,7 @@ func (c *corpus) addFile(f io.ReadCloser, name string) error {
 }
 
 func unreadable(name string, err error) error {
-	return exitf(exitUsage, "cannot read %s: %s", name, plain(err))
+	return exitf(exitUsage, "cannot read %s: %s", name, command.Plain(err))
 }
 
 // add sorts out what one file is: a case, a corpus of cases, or neither.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -34,14 +35,14 @@ func readDocument(cmd *cobra.Command, args []string) ([]byte, error) {
 		name = args[0]
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, exitf(exitUsage, "cannot read %s: %s", name, plain(err))
+			return nil, exitf(exitUsage, "cannot read %s: %s", name, command.Plain(err))
 		}
 		defer f.Close()
 		in = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, schema.MaxBytes+1))
 	if err != nil {
-		return nil, exitf(exitUsage, "cannot read %s: %s", name, plain(err))
+		return nil, exitf(exitUsage, "cannot read %s: %s", name, command.Plain(err))
 	}
 	return raw, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -26,7 +27,7 @@ func newList() *cobra.Command {
 		Use:     "list",
 		Short:   "List the questions that this agent asked, newest first",
 		Example: "  question list --state pending",
-		Args:    nothing,
+		Args:    command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := client.ListOptions{State: schema.State(state), CorrelationID: correlationID}
 			states := []schema.State{schema.Pending, schema.Answered, schema.Expired, schema.Cancelled}

@@ -47,7 +47,7 @@ func refused(cmd *cobra.Command, err error) error {
 		return exitf(exitFailed, "the event could not be read")
 	}
 	writeFaults(cmd.ErrOrStderr(), refusal)
-	return &exit{code: exitFailed}
+	return exitWith(exitFailed)
 }
 
 func checkBody(cmd *cobra.Command, raw []byte, html bool) error {
@@ -63,7 +63,7 @@ func checkBody(cmd *cobra.Command, raw []byte, html bool) error {
 	}
 	if difference != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), difference)
-		return &exit{code: exitFailed}
+		return exitWith(exitFailed)
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), "same")
 	return nil

@@ -5,15 +5,14 @@ import (
 	"os"
 
 	"golang.org/x/term"
+
+	"superpipeline.dev/question-bridge/internal/command"
 )
 
 // terminalWidth is the width of the terminal that an output is, in columns; 0 when it is none, or one that cannot erase
 // a line. Tests put another function here.
 var terminalWidth = func(w io.Writer) int {
-	if c, ok := w.(*checkedWriter); ok {
-		w = c.to
-	}
-	f, ok := w.(*os.File)
+	f, ok := command.Underlying(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -72,7 +73,7 @@ func writeVerdict(cmd *cobra.Command, v verdict) error {
 			result.Rule, result.Faults, result.More = refusal.Rule(), refusal.Faults, refusal.More
 		}
 		if err := writeJSON(out, result); err != nil {
-			return exitf(exitUsage, "cannot write the output: %s", plain(err))
+			return exitf(exitUsage, "cannot write the output: %s", command.Plain(err))
 		}
 	case refusal == nil:
 		fmt.Fprintln(out, "valid")
@@ -80,7 +81,7 @@ func writeVerdict(cmd *cobra.Command, v verdict) error {
 		writeFaults(out, refusal)
 	}
 	if refusal != nil {
-		return &exit{code: exitFailed}
+		return exitWith(exitFailed)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -156,7 +157,7 @@ func onTerminal(t *testing.T) {
 	t.Cleanup(func() { terminalWidth, liveTick = was, tick })
 	liveTick = 10 * time.Millisecond
 	terminalWidth = func(w io.Writer) int {
-		if _, stdout := w.(*checkedWriter); stdout {
+		if stdout := command.Underlying(w) != w; stdout {
 			return 0
 		}
 		return 60

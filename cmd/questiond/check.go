@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/internal/app"
+	"superpipeline.dev/question-bridge/internal/command"
 )
 
 func newCheck() *cobra.Command {
@@ -17,7 +18,7 @@ func newCheck() *cobra.Command {
 reached: the homeserver, the bot's account, the rooms, the database. Exit code 1
 says that something is wrong. It is safe beside a running bridge.`,
 		Example: "  questiond check -c config.yaml",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	path := configFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"superpipeline.dev/question-bridge/internal/app"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
@@ -42,7 +43,7 @@ users alice (workspace admin) and bob, one room with both, and an agent's token.
 Without --data everything is gone at the end; with it, the next demo on the same
 folder resumes. On a terminal you can answer as alice and bob, and see the room.`,
 		Example: "  questiond demo\n  questiond demo --data ./demo --port-homeserver 8008\n  questiond demo --json",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.data, "data", "", "the `DIR` to keep everything in (default: a temporary one, removed at the end)")

@@ -124,6 +124,9 @@ func TestDemoPrintsOneLine(t *testing.T) {
 			t.Errorf("%s has mode %o", name, info.Mode().Perm())
 		}
 	}
+	if kept := read(t, filepath.Join(dir, demoConfig)); !strings.Contains(kept, "workspace_admins:\n    users:\n        - '@alice:question.test'\n") {
+		t.Errorf("alice is no workspace admin: %s", kept)
+	}
 	call(t, "token", "list", "-c", filepath.Join(dir, demoConfig)).want(t, exitOK, "valid", "")
 
 	second := startDemo(t, "--json", "--data", dir)

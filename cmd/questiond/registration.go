@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/internal/config"
 )
 
@@ -21,7 +22,7 @@ func newRegistration() *cobra.Command {
 The bridge reads the file too, at appservice.registration. An existing file is kept
 unless --force is given: new tokens take effect only once the homeserver has them.`,
 		Example: "  questiond registration -c config.yaml",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	path := configFlag(cmd)
 	out := cmd.Flags().StringP("output", "o", "", "the `FILE` to write, - for standard output (default: appservice.registration)")

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/internal/app"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/internal/config"
 )
 
@@ -88,7 +89,7 @@ func newTokenList() *cobra.Command {
 		Use:     "list",
 		Short:   "List all tokens that were made, without their secrets",
 		Example: "  questiond token list",
-		Args:    noArguments,
+		Args:    command.NoArguments,
 	}
 	path := configFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -151,12 +151,9 @@ func TestTwoPeopleRace(t *testing.T) {
 	s.ok(err)
 }
 
-// TestACarriersQuestion is adopted, answered in its thread, and its outcome is read by the carrier; its message is not
-// touched.
-func TestACarriersQuestion(t *testing.T) {
-	s := newStage(t)
-	s.start("")
-	content := map[string]any{
+// carriersQuestion is one that a carrier posts itself.
+func carriersQuestion() map[string]any {
+	return map[string]any{
 		"msgtype": "m.text", "suite_event_type": "dev.superpipeline.question.v2", "schema_version": 1, "elicitation_id": "elc_9",
 		"body":     "An agent is waiting on you — \"Launch post\" at stage `draft`.\n\nWhich headline?\n\n1. Ship it today\n2. Ship it Monday\n\nReply with the number, or the option's name.",
 		"board_id": "brd_1", "card_id": "crd_1", "run_id": "run_1", "stage_key": "draft", "card_title": "Launch post", "asked_by": "agt_1",
@@ -165,6 +162,14 @@ func TestACarriersQuestion(t *testing.T) {
 			map[string]any{"id": "b", "label": "Ship it Monday", "meaning": "choose", "needs_comment": false},
 		},
 	}
+}
+
+// TestACarriersQuestion is adopted, answered in its thread, and its outcome is read by the carrier; its message is not
+// touched.
+func TestACarriersQuestion(t *testing.T) {
+	s := newStage(t)
+	s.start("")
+	content := carriersQuestion()
 	event, err := s.hub.SendEvent(s.ctx, s.room, "m.room.message", content)
 	s.ok(err)
 	_, err = s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { // adopted: the bot's reactions stand under it

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +23,45 @@ func TestKilledBetweenReceiptAndHandling(t *testing.T) {
 	s.start("")
 	s.awaitAnswer(q, "skip", s.alice)
 	s.toldOnce(q)
+}
+
+// TestB4 kills the bridge and lets people go on: what is answered meanwhile counts afterwards, also in the thread of a
+// carrier's question that the bridge has never seen, and an asker who waits hears of it.
+func TestB4(t *testing.T) {
+	s := newStage(t)
+	s.start("")
+	fresh := *s // a room in which nothing was ever asked
+	var err error
+	fresh.room, err = s.alice.CreateRoom(s.ctx, testserver.Room{Invite: []string{s.bob.ID, s.hub.ID, bot}})
+	s.ok(err)
+	for _, u := range []*testserver.User{s.bob, s.hub} {
+		_, err := u.Join(s.ctx, fresh.room)
+		s.ok(err)
+	}
+	s.ok(s.alice.WaitForMember(s.ctx, fresh.room, bot, "join"))
+	q, event := s.ask(threeWays)
+	waiting := make(chan error, 1)
+	go func() {
+		got, err := s.client().Await(s.ctx, q)
+		if err == nil && !got.Chose("skip") {
+			err = fmt.Errorf("the asker hears %v", got.State)
+		}
+		waiting <- err
+	}()
+	s.kill()
+	_, err = s.alice.ThreadReply(s.ctx, s.room, event.ID, "2")
+	s.ok(err)
+	carried, err := s.hub.SendEvent(s.ctx, fresh.room, "m.room.message", carriersQuestion())
+	s.ok(err)
+	_, err = s.bob.ThreadReply(s.ctx, fresh.room, carried, "ship it monday")
+	s.ok(err)
+	s.start("")
+	s.awaitAnswer(q, "skip", s.alice)
+	s.ok(<-waiting)
+	s.toldOnce(q)
+	if outcome := fresh.outcome(s.hub, "elc_9"); outcome["option_id"] != "b" || outcome["decided_by"] != s.bob.ID {
+		t.Errorf("the carrier reads %v", outcome)
+	}
 }
 
 // TestKilledBetweenSettlingAndOutcome kills the bridge when the answer is stored and nobody was told: the room and the
@@ -66,7 +106,7 @@ func TestKilledBetweenSendAndResponse(t *testing.T) {
 			s.gone()
 			s.proxy.cutAfter(nil)
 			if restart {
-				s.ok(s.server.Stop()) // its transaction ids are in memory alone
+				s.ok(s.server.Kill())
 				s.ok(s.server.Restart(s.ctx))
 			}
 			s.start("")

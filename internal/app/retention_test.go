@@ -3,14 +3,29 @@ package app
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
+
+// TestWhoseInvites: the own server's unless something else is configured, and nobody's where that is nothing.
+func TestWhoseInvites(t *testing.T) {
+	for _, c := range []struct{ from, want []string }{
+		{nil, []string{"question.test"}}, {[]string{}, []string{}}, {[]string{"@alice:x.test"}, []string{"@alice:x.test"}},
+	} {
+		cfg := config.Default()
+		cfg.Homeserver.Domain, cfg.Join.From = "question.test", c.from
+		if got := channelConfig(cfg, config.Registration{}).Invite; !slices.Equal(got, c.want) {
+			t.Errorf("%v accepts the invites of %v, want %v", c.from, got, c.want)
+		}
+	}
+}
 
 // TestRetention walks what is kept and for how long: a posting 24 hours after an answer or 30 days after its last change,
 // the question and the ids of events 90 days.

@@ -76,12 +76,13 @@ var imports = []row{
 		own:      []string{"..."}, never: []string{"internal/testserver"},
 		outside: []string{"golang.org/x/sync/errgroup", zerolog},
 	},
+	{packages: []string{"internal/command"}, outside: []string{cobra}}, // what both programs have in common
 	{
 		packages: []string{"cmd/question"},
-		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures"}, outside: []string{cobra, term},
+		own:      []string{"bridge/client", "bridge/certificate", "schema", "fixtures", "internal/command"}, outside: []string{cobra, term},
 	},
 	{
 		packages: []string{"cmd/questiond"},
-		own:      []string{"internal/app", "internal/config", "internal/testserver"}, outside: []string{cobra, term},
+		own:      []string{"internal/app", "internal/config", "internal/testserver", "internal/command"}, outside: []string{cobra, term},
 	},
 }

@@ -22,7 +22,8 @@ var statuses = map[string]int{
 	"elicitation_conflict": 409, "subject_conflict": 409, "target_not_permitted": 422, "invalid_question": 422,
 	"invalid_cursor": 400, "not_eligible": 403, "invalid_option": 422, "text_not_invited": 422, "text_too_long": 422,
 	"comment_missing": 422, "input_missing": 422, "input_invalid": 422, "unsupported": 422, "preview_incomplete": 409,
-	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422,
+	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422, "structured_invalid": 422,
+	"out_of_range": 422, "ambiguous": 422, "not_text": 422,
 }
 
 func TestEveryCodeHasItsStatus(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -42,6 +43,33 @@ func TestAsk(t *testing.T) {
 	}
 	if fetched := h.get("/api/agent/questions/" + q.ID); string(fetched.body) != string(a.body) {
 		t.Errorf("fetched %s\nasked %s", fetched.body, a.body)
+	}
+}
+
+// People read the name that the configuration gives an agent, or its id.
+func TestAskIsAskedByTheAgent(t *testing.T) {
+	h := newHouse(t)
+	other := h.token(httpapi.TokenTerms{Agent: "nightly", Rooms: []string{"*"}})
+	for secret, name := range map[string]string{h.secret: "CI", other: "nightly"} {
+		id := h.question(h.do("POST", opsQuestions, secret, `{"prompt":"Go?"}`), http.StatusCreated).ID
+		h.engine.set(func(m *memory) {
+			if q := m.byID[bridge.QuestionID(id)]; q.AskedBy != name {
+				t.Errorf("asked by %q, want %q", q.AskedBy, name)
+			}
+		})
+	}
+}
+
+// No client may keep a connection busy for long with nothing.
+func TestServerHasTimeouts(t *testing.T) {
+	s := httpapi.HTTPServer(nil)
+	for name, d := range map[string]time.Duration{"header": s.ReadHeaderTimeout, "body": s.ReadTimeout, "reply": s.WriteTimeout, "idle": s.IdleTimeout} {
+		if d < time.Second || d > 5*time.Minute {
+			t.Errorf("the %s timeout is %v", name, d)
+		}
+	}
+	if s.MaxHeaderBytes <= 0 || s.MaxHeaderBytes > 1<<20 {
+		t.Errorf("a header may have %d bytes", s.MaxHeaderBytes)
 	}
 }
 

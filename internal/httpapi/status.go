@@ -64,6 +64,10 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeInputInvalid:       {http.StatusUnprocessableEntity, "The input is not valid"},
 	bridge.CodeUnsupported:        {http.StatusUnprocessableEntity, "Not supported"},
 	bridge.CodeNotByReply:         {http.StatusUnprocessableEntity, "Not by this way of answering"},
+	bridge.CodeOutOfRange:         {http.StatusUnprocessableEntity, "No such number"},
+	bridge.CodeAmbiguous:          {http.StatusUnprocessableEntity, "More than one option"},
+	bridge.CodeNotText:            {http.StatusUnprocessableEntity, "Not text"},
+	bridge.CodeStructuredInvalid:  {http.StatusUnprocessableEntity, "The structured answer is not valid"},
 
 	codeInternal:    {http.StatusInternalServerError, "Internal error"},
 	codeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},

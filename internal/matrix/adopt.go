@@ -18,6 +18,9 @@ import (
 func (w *worker) carried(ctx context.Context, e event, carrier Carrier) error {
 	room := bridge.ConversationID(e.Room)
 	encrypted, err := w.s.isEncrypted(ctx, room)
+	if err != nil { // it is not held for that: what is known must do
+		_, _, encrypted, err = w.s.store.Standing(ctx, room)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,48 @@ func TestAdopt(t *testing.T) {
 	relates := content["m.relates_to"].(map[string]any)
 	if outcome["board_id"] != "brd_1" || outcome["option_id"] != "skip" || outcome["question_event_id"] != "$p2" || relates["event_id"] != "$p2" {
 		t.Errorf("the outcome is %v in %v", outcome, relates)
+	}
+}
+
+// A carrier's question is never held: not because nobody is there, nor because the room's state cannot be read.
+func TestCarriedIsNeverHeld(t *testing.T) {
+	r := carrierRig(t)
+	server := r.server.rooms[room]
+	server.state = append(server.state[:2:2], server.state[len(server.state)-2:]...) // create, power levels, the carrier and the bot
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if strings.HasSuffix(req.URL.Path, "/state") {
+			w.WriteHeader(502)
+			return true
+		}
+		return false
+	})
+	r.put("1", r.says("@pod:ex.org", "m.room.message", carriedQuestion))
+	r.work()
+	if q, ok := r.carried(); !ok || q.Delivery.State != bridge.Posted {
+		t.Fatalf("adopted: %v, delivery is %+v", ok, q.Delivery)
+	}
+	r.server.intercept(nil)
+	if waiting := r.pump(); len(waiting) != 0 || len(r.server.sent(room, "m.reaction")) != 2 {
+		t.Errorf("%d reactions, %v", len(r.server.sent(room, "m.reaction")), waiting)
+	}
+	if q, _ := r.carried(); q.Delivery.State != bridge.Posted {
+		t.Errorf("delivery is %+v", q.Delivery)
+	}
+}
+
+// A carrier that sends its question again, not knowing whether it arrived, has asked once; a reply to either counts.
+func TestCarriedTwice(t *testing.T) {
+	r := carrierRig(t)
+	r.put("1", r.says("@pod:ex.org", "m.room.message", carriedQuestion), r.says("@pod:ex.org", "m.room.message", carriedQuestion))
+	r.put("2", r.says("@dana:ex.org", "m.room.message", threadReply("$p2", "2")))
+	r.work()
+	q, _ := r.carried()
+	r.expect(q.ID, "answered skip by @dana:ex.org")
+	r.pump()
+	for _, e := range r.server.sent(room, "m.room.message") {
+		if e["content"].(map[string]any)["m.new_content"] != nil {
+			t.Error("edited a carrier's message")
+		}
 	}
 }
 

@@ -177,6 +177,35 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// What an asker keeps for itself never enters the room, whatever becomes of the question.
+func TestAskersOwn(t *testing.T) {
+	r := newRig(t, nil)
+	mine := "asker's own"
+	for _, q := range []bridge.Question{plain(), asV2(t, v2Content(t, nil))} {
+		q.Conversation, q.Scope = room, bridge.Room
+		q.CorrelationID, q.ReplyTo, q.Data = &mine, &mine, []byte(`{"key":"asker's own"}`)
+		if q.Dialect != bridge.V2 {
+			q, _ = r.ask(q)
+		} else {
+			q.ID, q.Digest, q.ExpiresAt = bridge.NewQuestionID(), "d", r.clock.Now().Add(time.Hour)
+			q.CreatedAt, q.ForgetAfter = r.clock.Now(), r.clock.Now().Add(24*time.Hour)
+			_, _, err := r.engine.Ask(t.Context(), q)
+			noError(t, err)
+			r.pump()
+		}
+		m := string(r.question(q.ID).Delivery.Message)
+		r.put("1", r.says("@dana:ex.org", "m.room.message", threadReply(m, "9")), r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))
+		r.work()
+		r.pump()
+		r.expect(q.ID, "answered skip by @dana:ex.org")
+	}
+	raw, err := json.Marshal(r.server.rooms[room].events)
+	noError(t, err)
+	if n := len(r.server.sent(room, "m.room.message")); n != 8 || strings.Contains(string(raw), mine) {
+		t.Errorf("%d messages: %s", n, raw)
+	}
+}
+
 // A question that was settled before it was posted is never posted; one whose send is unknown is found.
 func TestSettledBeforePosted(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Keycaps = false })

@@ -2,10 +2,16 @@ package matrix
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
@@ -19,6 +25,7 @@ func TestDendrite(t *testing.T) {
 	t.Run("upgrade", func(t *testing.T) { r.t = t; testRealUpgrade(r) })
 	t.Run("kick", func(t *testing.T) { r.t = t; testRealKick(r) })
 	t.Run("encrypted", func(t *testing.T) { r.t = t; testRealEncrypted(r) })
+	t.Run("field cases", func(t *testing.T) { r.t = t; testFieldCases(r) })
 	t.Run("lost answer", func(t *testing.T) { r.t = t; testRealLostAnswer(r) })
 }
 
@@ -137,13 +144,61 @@ func testRealRedaction(r *real) {
 		noError(r.t, err)
 		return token != ""
 	})
-	_, err := r.alice.Redact(within(r.t), room, m)
+	// Somebody without the power sends what looks like one.
+	_, err := r.bob.SendEvent(within(r.t), room, "m.room.redaction", map[string]any{"redacts": m})
+	noError(r.t, err)
+	_, err = r.bob.ThreadReply(within(r.t), room, m, "9")
+	noError(r.t, err)
+	r.wait(r.bob, room, func(e testserver.Event) bool { return strings.Contains(e.Body(), "no option 9") })
+	token, err := r.db.Value(within(r.t), valueSyncToken)
+	noError(r.t, err)
+	_, err = r.alice.Redact(within(r.t), room, m)
 	noError(r.t, err)
 	r.eventually("the question is redacted", func() bool {
 		q, err := r.db.Question(within(r.t), q.ID)
 		noError(r.t, err)
 		return q.Delivery.Reason == bridge.ReasonRedacted
 	})
+	_, err = r.bob.ThreadReply(within(r.t), room, m, "2")
+	noError(r.t, err)
+	r.wait(r.bob, room, func(e testserver.Event) bool {
+		return e.Sender == string(r.Bot()) && strings.Contains(e.Body(), "was removed from the room")
+	})
+	if q, err := r.db.Question(within(r.t), q.ID); err != nil || q.State != bridge.Pending {
+		r.t.Errorf("a redacted question was answered: %v", err)
+	}
+	testLimitedSync(r, room, token)
+}
+
+// testLimitedSync: more redactions than one answer holds, while nobody synced. What is left out is paged for.
+func testLimitedSync(r *real, room, since string) {
+	const more = 110
+	for i := range more {
+		id, err := r.alice.Send(within(r.t), room, fmt.Sprint("junk ", i))
+		noError(r.t, err)
+		_, err = r.alice.Redact(within(r.t), room, id)
+		noError(r.t, err)
+	}
+	db, err := sqlstore.Open(r.t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(r.t.TempDir(), "late.db"), Log: zerolog.Nop()})
+	noError(r.t, err)
+	defer db.Close()
+	late, err := New(r.cfg, db, bridge.SystemClock{}) // the same bridge, which was away
+	noError(r.t, err)
+	noError(r.t, db.SetValue(r.t.Context(), valueSyncToken, since))
+	noError(r.t, late.syncOnce(within(r.t)))
+	found := 0
+	for {
+		events, err := db.NextEvents(r.t.Context(), time.Now().Add(time.Hour), 1)
+		noError(r.t, err)
+		if len(events) == 0 {
+			break
+		}
+		found++
+		noError(r.t, db.FinishInteraction(r.t.Context(), events[0].ID))
+	}
+	if found != more+1 { // and the question's own
+		r.t.Errorf("%d redactions, want %d", found, more+1)
+	}
 }
 
 func testRealCarrier(r *real) {
@@ -170,7 +225,14 @@ func testRealCarrier(r *real) {
 func testRealUpgrade(r *real) {
 	room := r.room()
 	q, _ := r.ask(room, plain())
+	set := plain()
+	set.Items[0].Header = "tests"
+	set.Items = append(set.Items, bridge.Item{Header: "branch", Prompt: "Which branch?", Text: &bridge.TextInput{MaxLength: 20}})
+	set, first := r.ask(room, set)
 	ctx := within(r.t)
+	_, err := r.bob.ThreadReply(ctx, room, first, "1")
+	noError(r.t, err)
+	r.wait(r.bob, room, func(e testserver.Event) bool { return e.Field("elicitation_id") == string(set.ID)+"/2" })
 	next, err := r.alice.Upgrade(ctx, room, "11")
 	noError(r.t, err)
 	r.eventually("the question is unanswerable", func() bool {
@@ -183,6 +245,12 @@ func testRealUpgrade(r *real) {
 	_, err = r.alice.ThreadReply(ctx, next, again.ID, "2")
 	noError(r.t, err)
 	if o := r.outcome(next, string(q.ID)); o["option_id"] != "skip" {
+		r.t.Errorf("the outcome is %v", o)
+	}
+	step := r.wait(r.alice, next, func(e testserver.Event) bool { return e.Field("elicitation_id") == string(set.ID)+"/2" })
+	_, err = r.alice.ThreadReply(ctx, next, step.ID, "main")
+	noError(r.t, err)
+	if o := r.outcome(next, string(set.ID)); fmt.Sprint(o["items"]) != "[map[header:tests selected:[run_them] text:<nil>] map[header:branch selected:[] text:main]]" {
 		r.t.Errorf("the outcome is %v", o)
 	}
 }

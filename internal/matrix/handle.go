@@ -52,6 +52,11 @@ func (w *worker) finish(ctx context.Context, e event) error {
 }
 
 func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.InboxEvent) error {
+	if early, err := w.tooEarly(ctx, ev, in.Target()); err != nil {
+		return err
+	} else if early {
+		return &bridge.ErrRetry{After: 250 * time.Millisecond, Err: errors.New("it is about a message of ours that we do not know yet")}
+	}
 	encrypted, err := w.s.isEncrypted(ctx, in.Conversation)
 	if err != nil {
 		return err
@@ -119,30 +124,29 @@ func (w *worker) redaction(ctx context.Context, e event, ev bridge.InboxEvent) e
 	if isQuestion {
 		return w.finish(ctx, e)
 	}
-	if early, err := w.tooEarly(ctx, e, ev, target); err != nil {
-		return err
-	} else if early {
-		return &bridge.ErrRetry{After: time.Second, Err: errors.New("a message of ours was redacted before we knew that it was sent")}
-	}
 	in, _ := e.interaction(string(w.s.hs.bot))
 	return w.receive(ctx, in, ev)
 }
 
-// linkWait is how long a redaction of a message of ours waits until we know what the message is.
+// linkWait is how long an event about a message of ours waits until we know what the message is.
 const linkWait = 30 * time.Second
 
-// tooEarly is true of the redaction of a message that we are just sending: redactions come by /sync on some homeservers,
-// and may overtake the answer to the send.
-func (w *worker) tooEarly(ctx context.Context, e event, ev bridge.InboxEvent, target string) (bool, error) {
-	room := bridge.ConversationID(e.Room)
-	if w.s.clock.Now().Sub(ev.ReceivedAt) > linkWait {
+// tooEarly is true of an event about a message that we are just sending, or sent before we died: a person, or a
+// homeserver that pushes out of order, can be faster than the answer to the send and than its echo.
+func (w *worker) tooEarly(ctx context.Context, ev bridge.InboxEvent, target bridge.MessageID) (bool, error) {
+	room := ev.Conversation
+	if target == "" || w.s.clock.Now().Sub(ev.ReceivedAt) > linkWait {
 		return false, nil
 	}
-	if _, linked, err := w.s.store.QuestionOf(ctx, room, bridge.MessageID(target)); err != nil || linked {
+	if _, linked, err := w.s.store.QuestionOf(ctx, room, target); err != nil || linked {
+		return false, err
+	}
+	if doubt, err := w.s.store.InDoubt(ctx, room); err != nil || !doubt {
 		return false, err
 	}
 	var raw jsonEvent
-	err := w.s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", e.Room, "event", target}, nil, nil, &raw)
+	path := mautrix.ClientURLPath{"v3", "rooms", string(room), "event", string(target)}
+	err := w.s.hs.call(ctx, http.MethodGet, path, nil, nil, &raw)
 	if err != nil && !temporary(err) {
 		return false, nil
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,19 +21,21 @@ import (
 )
 
 // homeserver is the homeserver as the bot sees it. It never retries by itself: what is sent, and when it is sent again,
-// is for its callers to decide. Nothing that is sent or received is logged.
+// is for its callers to decide; but what the homeserver asked to be spared for a while is not asked of it before.
+// Nothing that is sent or received is logged.
 type homeserver struct {
 	cli     *mautrix.Client
 	bot     bridge.UserID
 	timeout time.Duration // of one request
+	waits   waits
 }
 
-func newHomeserver(as *appservice.AppService, timeout time.Duration) *homeserver {
+func newHomeserver(as *appservice.AppService, timeout time.Duration, clock bridge.Clock) *homeserver {
 	as.DefaultHTTPRetries = 0
 	as.Log = zerolog.Nop()
 	cli := as.NewMautrixClient(as.BotMXID())
 	cli.IgnoreRateLimit = false
-	return &homeserver{cli: cli, bot: bridge.UserID(as.BotMXID()), timeout: timeout}
+	return &homeserver{cli: cli, bot: bridge.UserID(as.BotMXID()), timeout: timeout, waits: waits{clock: clock}}
 }
 
 // call makes one request. A 429 comes back as *bridge.ErrRetry with the wait that the body or the header names.
@@ -46,19 +51,21 @@ func (h *homeserver) callWithin(ctx context.Context, method string, path mautrix
 			q[name] = values
 		}
 	})
+	what := method + " " + strings.SplitN(u, "?", 2)[0]
+	if left := h.waits.left(what); left > 0 {
+		return &bridge.ErrRetry{After: left, Err: errNotYet}
+	}
 	_, err := h.cli.MakeFullRequest(zerolog.Nop().WithContext(ctx), mautrix.FullRequest{
 		Method: method, URL: u, RequestJSON: body, ResponseJSON: into, MaxAttempts: 1, SensitiveContent: true,
 	})
 	if err == nil {
 		return nil
 	}
-	var answer mautrix.HTTPError
-	if errors.As(err, &answer) && answer.WrappedError == nil {
-		answer.ResponseBody = "" // errors are logged, and what stands in front of a homeserver may say anything
-		err = answer
-	}
-	if answer.IsStatus(http.StatusTooManyRequests) {
-		return &bridge.ErrRetry{After: retryAfter(answer), Err: err}
+	var http429 mautrix.HTTPError
+	if errors.As(err, &http429) && http429.IsStatus(http.StatusTooManyRequests) {
+		after := retryAfter(http429)
+		h.waits.begin(what, after)
+		return &bridge.ErrRetry{After: after, Err: err}
 	}
 	return fmt.Errorf("%s: %w", method, err)
 }
@@ -92,6 +99,32 @@ func retryAfter(err mautrix.HTTPError) time.Duration {
 		return usualWait
 	}
 	return min(wait, longestWait)
+}
+
+var errNotYet = errors.New("the homeserver asked to be spared this for a while")
+
+// waits remembers until when the homeserver is to be spared which request.
+type waits struct {
+	clock bridge.Clock
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (w *waits) begin(what string, after time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock.Now()
+	if w.until == nil {
+		w.until = map[string]time.Time{}
+	}
+	maps.DeleteFunc(w.until, func(_ string, until time.Time) bool { return !until.After(now) })
+	w.until[what] = now.Add(after)
+}
+
+func (w *waits) left(what string) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.until[what].Sub(w.clock.Now())
 }
 
 // answered is true when the homeserver itself refused, in a way that the same request will meet again.

@@ -12,14 +12,9 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// Render implements [bridge.Channel]. A carrier's question stands in the room already; it only gets its reactions.
+// Render implements [bridge.Channel].
 func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Posting, key string) (bridge.Change, error) {
 	conv, step := conversation(q, p), progressOf(q, p).Step
-	if q.Carried != nil && step == 0 && conv == q.Conversation {
-		m := bridge.Message{ID: q.Carried.Message, PostedAt: q.CreatedAt}
-		s.seed(ctx, q, step, conv, m.ID, key)
-		return bridge.Change{Messages: []bridge.Message{m}}, nil
-	}
 	if q.State.Terminal() {
 		return s.found(ctx, p, step, key)
 	}
@@ -27,10 +22,12 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 		return bridge.Change{}, err
 	}
 	m, err := s.post(ctx, q, p, step, key)
+	if errors.Is(err, errElsewhere) {
+		return bridge.Change{}, nil // the room that it moved to has an effect of its own
+	}
 	if err != nil {
 		return bridge.Change{}, err
 	}
-	s.seed(ctx, q, step, conv, m.ID, key)
 	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
 }
 
@@ -44,15 +41,27 @@ func (s *Service) found(ctx context.Context, p bridge.Posting, step int, key str
 	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
 }
 
-// Updated implements [bridge.Channel]: the step before loses its reactions, the next one is posted below it.
+// Updated implements [bridge.Channel]: the next step is posted below the one before.
 func (s *Service) Updated(ctx context.Context, q bridge.Question, p bridge.Posting, _ *bridge.Interaction, key string) (bridge.Change, error) {
-	change, err := s.Render(ctx, q, p, key)
-	if err == nil && len(p.Messages) > 0 {
-		if err := s.clearReactions(ctx, q, conversation(q, p), change.Messages[len(change.Messages)-1].ID); err != nil {
-			zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not take the reactions of an earlier step away")
-		}
+	return s.Render(ctx, q, p, key)
+}
+
+// Controls implements [bridge.Channel]: number reactions at the current message, and none at the steps before it. A
+// carrier's question gets them too.
+func (s *Service) Controls(ctx context.Context, q bridge.Question, p bridge.Posting, key string) error {
+	m, ok := p.Current()
+	if !ok || p.Moving { // the next step is on its way
+		return nil
 	}
-	return change, err
+	conv := conversation(q, p)
+	s.seed(ctx, q, m.Item, conv, m.ID, key)
+	if len(p.Messages) == 1 {
+		return nil
+	}
+	if err := s.clearReactions(ctx, q, conv, m.ID); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not take the reactions of an earlier step away")
+	}
+	return nil
 }
 
 func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting, step int, key string) (bridge.Message, error) {

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -109,6 +110,25 @@ func TestDoubt(t *testing.T) {
 	r.work()
 	if _, doubtful, _, _ := r.db.Standing(t.Context(), room); !doubtful {
 		t.Error("a gap left no doubt")
+	}
+}
+
+// The bridge dies between writing down that somebody joined and saying so: handled again, the event still frees what was
+// held for it.
+func TestJoinHandledTwice(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	server := r.server.rooms[room]
+	server.state = append(server.state[:2:2], server.state[len(server.state)-1])
+	q := r.asked(plain())
+	r.pump()
+	join := r.sets(room, "@dana:ex.org", "m.room.member", "@dana:ex.org", `{"membership":"join"}`)
+	e, _ := decodeEvent([]byte(join))
+	noError(t, r.rooms.apply(t.Context(), e, func(context.Context) error { return nil }))
+	r.put("1", join)
+	r.work()
+	r.pump()
+	if got := r.delivery(q.ID); got != "posted" {
+		t.Errorf("delivery is %s", got)
 	}
 }
 

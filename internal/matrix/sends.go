@@ -31,6 +31,9 @@ type outgoing struct {
 	content  map[string]any
 }
 
+// errElsewhere is a send that was tried in another room, before its question moved.
+var errElsewhere = errors.New("this was sent, or may have been, in the room that was replaced")
+
 // send gives the message that o became, now or on an earlier try. A send whose result is unknown is first looked for in
 // the room; when that cannot be done, nothing is sent. An error leaves the result unknown, so the next call looks again.
 // A homeserver that asks us to wait gives *bridge.ErrRetry.
@@ -40,6 +43,9 @@ func (s *sends) send(ctx context.Context, o outgoing) (bridge.MessageID, error) 
 	})
 	if err != nil {
 		return "", fmt.Errorf("save a send: %w", err)
+	}
+	if saved.Conversation != o.room {
+		return "", errElsewhere
 	}
 	if saved.Message != "" {
 		return saved.Message, nil

@@ -50,8 +50,15 @@ func TestA19(t *testing.T) {
 				if want := 12 * time.Second; name != "neither, nor JSON" && retry.After != want {
 					t.Errorf("waits %s, want %s", retry.After, want)
 				}
+				calls := refused
 				if again := r.pump(); len(again) != 0 {
 					t.Errorf("tried before its time: %v", again)
+				}
+				// Somebody joins, for which what is queued is tried at once; the homeserver is spared it all the same.
+				noError(t, r.engine.Changed(t.Context(), room))
+				r.pump()
+				if refused != calls {
+					t.Error("asked the homeserver again before its time")
 				}
 				r.clock.move(retry.After)
 			}
@@ -63,6 +70,33 @@ func TestA19(t *testing.T) {
 				t.Errorf("posted %d times", len(sent))
 			}
 		})
+	}
+}
+
+// A19: a question that cannot be delivered before its deadline expires, unposted; until then its asker sees it queued.
+func TestA19Expires(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !isSend(req) {
+			return false
+		}
+		w.WriteHeader(429)
+		_, _ = fmt.Fprint(w, `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":3600000}`)
+		return true
+	})
+	q := r.asked(plain())
+	r.pump()
+	if got := r.question(q.ID).Delivery; got.State != bridge.Queued {
+		t.Errorf("delivery is %+v", got)
+	}
+	r.clock.move(time.Hour)
+	_, err := r.engine.Expire(t.Context(), 10)
+	noError(t, err)
+	r.server.intercept(nil)
+	r.pump()
+	r.expect(q.ID, "expired")
+	if sent := r.bodies(); len(sent) != 0 {
+		t.Errorf("sent %q", sent)
 	}
 }
 

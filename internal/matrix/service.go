@@ -115,7 +115,7 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("matrix: %w", err)
 	}
-	hs := newHomeserver(as, cfg.RequestTimeout)
+	hs := newHomeserver(as, cfg.RequestTimeout, clock)
 	s := &Service{
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
 		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock},

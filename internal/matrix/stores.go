@@ -11,7 +11,8 @@ import (
 // Inbox keeps pushed events from before they are acknowledged until they are handled.
 type Inbox interface {
 	// StoreEvents keeps a batch in one transaction. An event whose id is known is skipped, and so is one that is not
-	// kept always in a conversation without a stored question. It returns how many were new.
+	// kept always in a conversation without a stored question, unless earlier events of it are still to be handled. It
+	// returns how many were new.
 	StoreEvents(ctx context.Context, events []bridge.Incoming) (int, error)
 	// NextEvents gives unfinished due events in order of receipt, at most one of each conversation: the oldest
 	// unfinished one, and none of a conversation whose oldest is postponed.
@@ -28,8 +29,10 @@ type Inbox interface {
 type Sends interface {
 	// BeginSend saves a send before its first try, or returns the one saved under its key.
 	BeginSend(ctx context.Context, s bridge.Send) (saved bridge.Send, isNew bool, err error)
-	// SendDone records the message that a send became.
+	// SendDone records the message that a send became, and ties it to the send's question.
 	SendDone(ctx context.Context, key string, m bridge.MessageID) error
+	// InDoubt says whether a message that we sent to the room may have arrived without our knowing its id.
+	InDoubt(ctx context.Context, room bridge.ConversationID) (bool, error)
 	// SendByKey finds a send; ok is false when there is none.
 	SendByKey(ctx context.Context, key string) (s bridge.Send, ok bool, err error)
 	// SendsOf lists the sends of a question, oldest first.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -149,8 +150,9 @@ func TestOtherRoutes(t *testing.T) {
 	}
 }
 
-// A24: an account that exists is what we want; the homeserver is asked to call us back.
-func TestConnect(t *testing.T) {
+// A24: an account that exists is what we want; the homeserver is asked to call us back. What will not go away by itself
+// is no reason to try again.
+func TestA24(t *testing.T) {
 	r := newRig(t, nil)
 	report, err := r.Connect(t.Context())
 	noError(t, err)
@@ -169,8 +171,26 @@ func TestConnect(t *testing.T) {
 		}
 		return false
 	})
-	if _, err := r.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "@other:ex.org") {
+	if _, err := r.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "@other:ex.org") || !Hopeless(err) {
 		t.Errorf("a token of somebody else: %v", err)
+	}
+	for answer, hopeless := range map[string]bool{
+		`403 {"errcode":"M_FORBIDDEN"}`: true, `400 {"errcode":"M_EXCLUSIVE"}`: true, `401 {"errcode":"M_UNKNOWN_TOKEN"}`: true,
+		`500 {"errcode":"M_UNKNOWN"}`: false, `502 <html>`: false, `429 {"errcode":"M_LIMIT_EXCEEDED"}`: false,
+	} {
+		r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+			if !strings.HasSuffix(req.URL.Path, "/register") {
+				return false
+			}
+			status, body, _ := strings.Cut(answer, " ")
+			code, _ := strconv.Atoi(status)
+			w.WriteHeader(code)
+			_, _ = fmt.Fprint(w, body)
+			return true
+		})
+		if _, err := r.Connect(t.Context()); err == nil || Hopeless(err) != hopeless {
+			t.Errorf("%s: %v", answer, err)
+		}
 	}
 }
 

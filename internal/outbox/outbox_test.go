@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ type shelf struct {
 	mu      sync.Mutex
 	effects map[int64]*shelved
 	changed chan string
+	why     string
 }
 
 type shelved struct {
@@ -59,7 +61,8 @@ func (s *shelf) PostponeEffect(_ context.Context, id int64, due time.Time, _ str
 	return s.change(id, "postponed", func(f *shelved) { f.leased, f.Due = false, due })
 }
 
-func (s *shelf) FailEffect(_ context.Context, id int64, _ string) error {
+func (s *shelf) FailEffect(_ context.Context, id int64, why string) error {
+	s.why = why // read only after the change below
 	return s.change(id, "failed", nil)
 }
 
@@ -151,7 +154,7 @@ func TestAPanicIsOneFailure(t *testing.T) {
 	work(t, s, outbox.Kind{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond, Handler: outbox.HandlerFunc(
 		func(_ context.Context, f bridge.Effect) error {
 			if f.ID == 1 {
-				panic("a bug")
+				panic("secret words")
 			}
 			return nil
 		})})
@@ -161,6 +164,9 @@ func TestAPanicIsOneFailure(t *testing.T) {
 	}
 	if got["finished"] != 1 || got["postponed"] != 1 || got["failed"] != 1 {
 		t.Errorf("changes %v", got)
+	}
+	if strings.Contains(s.why, "secret") { // what it said may hold what a person wrote
+		t.Errorf("given up, because %s", s.why)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // StoreEvents keeps a batch in one transaction, before it is acknowledged. An event whose id is known is skipped, and so
-// is one that is not kept always in a conversation with neither a question nor a send for one. It returns how many were
-// new.
+// is one that is not kept always in a conversation with neither a question, nor a send for one, nor an earlier event that
+// is still to be handled: that may be a question, which what comes behind it answers. It returns how many were new.
 func (s *Store) StoreEvents(ctx context.Context, events []bridge.Incoming) (n int, err error) {
 	if len(events) == 0 {
 		return 0, nil
@@ -33,6 +33,7 @@ func (s *Store) StoreEvents(ctx context.Context, events []bridge.Incoming) (n in
 		for _, e := range events {
 			if e.Always || asked[e.Conversation] {
 				wanted = append(wanted, e)
+				asked[e.Conversation] = true
 			}
 		}
 		for some := range slices.Chunk(wanted, 1000) {
@@ -50,8 +51,8 @@ func (s *Store) StoreEvents(ctx context.Context, events []bridge.Incoming) (n in
 	return n, nil
 }
 
-// asked says which conversations of the events that are not kept always have a question, or a send for one: a question
-// may move to another conversation before anything else is known of that.
+// asked says which conversations of the events that are not kept always have a question or may have one: a send for one,
+// since a question may move to another conversation before anything else is known of that, or events to be handled.
 func (s *Store) asked(ctx context.Context, events []bridge.Incoming) (map[bridge.ConversationID]bool, error) {
 	asked := map[bridge.ConversationID]bool{}
 	var open []any
@@ -79,7 +80,8 @@ func (s *Store) asked(ctx context.Context, events []bridge.Incoming) (map[bridge
 func whereAsked(n int) string {
 	return `SELECT column1 FROM (VALUES ` + placeholders(n, 1) + `) AS these
 	WHERE EXISTS (SELECT 1 FROM questions WHERE conversation = column1)
-		OR EXISTS (SELECT 1 FROM sends WHERE conversation = column1 AND question IS NOT NULL)`
+		OR EXISTS (SELECT 1 FROM sends WHERE conversation = column1 AND question IS NOT NULL)
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = column1 AND state = 'waiting')`
 }
 
 func (s *Store) insertEvents(ctx context.Context, events []bridge.Incoming) (int, error) {

@@ -44,6 +44,15 @@ func TestInboxInterest(t *testing.T) {
 		}))(t)
 		equal(t, "new", n, 4)
 		equal(t, "stored", next(t, s, start), "$asked $settled $always $new")
+		// What is still to be handled may be a question; what comes behind it, in its batch or later, answers that.
+		asks := incoming("$asks", "!carrier")
+		asks.Always = true
+		equal(t, "in its batch", must(s.StoreEvents(t.Context(), []bridge.Incoming{incoming("$before", "!carrier"), asks, incoming("$behind", "!carrier")}))(t), 2)
+		noError(t, s.FinishInteraction(t.Context(), "$behind"))
+		equal(t, "later", must(s.StoreEvents(t.Context(), []bridge.Incoming{incoming("$later", "!carrier")}))(t), 1)
+		noError(t, s.FinishInteraction(t.Context(), "$later"))
+		noError(t, s.FinishInteraction(t.Context(), "$asks"))
+		equal(t, "when it was none", must(s.StoreEvents(t.Context(), []bridge.Incoming{incoming("$talk", "!carrier")}))(t), 0)
 	})
 }
 

@@ -41,13 +41,33 @@ func (s *Store) BeginSend(ctx context.Context, m bridge.Send) (saved bridge.Send
 	return saved, isNew, nil
 }
 
-// SendDone records the message that a send became.
+// SendDone records the message that a send became, and ties it to its question: from now on, what is said about it is
+// about the question.
 func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) error {
-	return s.write(ctx, func(ctx context.Context) error {
+	return s.Atomically(ctx, func(ctx context.Context) error {
 		n, err := s.exec(ctx, `UPDATE sends SET message = $2 WHERE key = $1`, key, m)
-		return found(n == 1, err, "send")
+		if err := found(n == 1, err, "send"); err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, linkSend, key); err != nil {
+			return fmt.Errorf("link what was sent: %w", err)
+		}
+		return nil
 	})
 }
+
+const linkSend = `
+	INSERT INTO message_links (conversation, message, question)
+	SELECT conversation, message, question FROM sends WHERE key = $1 AND question IS NOT NULL
+	ON CONFLICT (conversation, message) DO NOTHING`
+
+// InDoubt says whether a message that we sent to the room, for a question, may have arrived without our knowing its id.
+func (s *Store) InDoubt(ctx context.Context, room bridge.ConversationID) (bool, error) {
+	_, ok, err := first(ctx, s, column[int64], inDoubt, room)
+	return ok, err
+}
+
+const inDoubt = `SELECT number FROM sends WHERE conversation = $1 AND question IS NOT NULL AND message = '' LIMIT 1`
 
 // SendByKey finds a send; ok is false when there is none.
 func (s *Store) SendByKey(ctx context.Context, key string) (m bridge.Send, ok bool, err error) {
