@@ -95,8 +95,11 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	return q, true, nil
 }
 
-// earlier finds an equal question that was asked before.
+// earlier finds an equal question that was asked before. One that is called by its own new id is the first of its kind.
 func (e *Engine) earlier(ctx context.Context, q Question) (Question, bool, error) {
+	if q.ElicitationID == string(q.ID) {
+		return Question{}, false, nil
+	}
 	earlier, err := e.Store.QuestionByElicitation(ctx, q.Asker, q.ElicitationID)
 	switch {
 	case CodeOf(err) == CodeNotFound:

@@ -3,6 +3,7 @@ package bridge
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -13,8 +14,12 @@ import (
 // format characters and variation selectors dropped, decimal digits of any script and keycaps as ASCII digits, white
 // space collapsed. It never uses compatibility composition: ² is not 2.
 func Fold(s string) string {
-	s = norm.NFC.String(width.Fold.String(norm.NFC.String(s)))
-	s = norm.NFC.String(cases.Fold().String(s))
+	if isASCII(s) {
+		s = strings.ToLower(s) // which is all that the next two lines would do to it
+	} else {
+		s = norm.NFC.String(width.Fold.String(norm.NFC.String(s)))
+		s = norm.NFC.String(cases.Fold().String(s))
+	}
 	var b strings.Builder
 	space, digit := false, false
 	for _, r := range s {
@@ -23,7 +28,7 @@ func Fold(s string) string {
 			space = b.Len() > 0
 			digit = false
 			continue
-		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
+		case r >= utf8.RuneSelf && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)):
 			continue
 		case r == keycap && digit:
 			digit = false
@@ -42,6 +47,15 @@ func Fold(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 const keycap = '\u20e3'

@@ -55,7 +55,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		return nil, err
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 500, Chores: chores(store)}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: chores(store)}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,

@@ -36,9 +36,14 @@ import (
 const (
 	envServe = "QUESTION_TEST_SERVE" // path of a configuration
 	envDie   = "QUESTION_TEST_DIE"   // where to die, see deaths
+	envBare  = "QUESTION_TEST_BARE"  // be no bridge at all, see serveBare
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envBare) != "" {
+		fmt.Fprintln(os.Stderr, serveBare())
+		os.Exit(1)
+	}
 	if path := os.Getenv(envServe); path != "" {
 		if err := serveForTest(path, os.Getenv(envDie)); err != nil {
 			fmt.Fprintln(os.Stderr, err)

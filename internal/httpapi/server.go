@@ -34,7 +34,7 @@ type Config struct {
 	Log    zerolog.Logger
 
 	Clock        bridge.Clock  // the system's, if nil
-	Reread       time.Duration // how often a wait looks again by itself; 5 s, if 0 (see wait.go)
+	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
 	ReplyTimeout time.Duration // to the end of a wait's response, on top of what it holds; 30 s, if 0
 }
 
@@ -53,7 +53,7 @@ func New(c Config) http.Handler {
 		c.Clock = bridge.SystemClock{}
 	}
 	if c.Reread == 0 {
-		c.Reread = 5 * time.Second
+		c.Reread = 15 * time.Second
 	}
 	if c.ReplyTimeout == 0 {
 		c.ReplyTimeout = replyTimeout

@@ -35,7 +35,14 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+	return replyQuestion(w, q)
+}
+
+// replyQuestion is no part of wait, because a question that is handled by value takes a large stack.
+//
+//go:noinline
+func replyQuestion(w http.ResponseWriter, q *bridge.Question) error {
+	return reply(w, http.StatusOK, dialect.ToQuestion(*q))
 }
 
 type awaited struct {
@@ -46,7 +53,7 @@ type awaited struct {
 
 // await subscribes, then reads, then sleeps, until the question is settled, the time is over, the server shuts down or
 // the client is gone.
-func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridge.Question, error) {
+func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*bridge.Question, error) {
 	ctx := r.Context()
 	// The server's WriteTimeout counts from the end of the request's header and would cut the wait. Where a deadline
 	// cannot be set, there is none.
@@ -61,7 +68,10 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridg
 	again := time.NewTicker(s.Reread)
 	defer again.Stop()
 	for {
-		q, err := s.Engine.Fetch(ctx, a.asker, a.id)
+		q, err := apart(func() (*bridge.Question, error) {
+			q, err := s.Engine.Fetch(ctx, a.asker, a.id)
+			return &q, err
+		})
 		if err != nil || over || q.State.Terminal() {
 			return q, err
 		}
@@ -72,7 +82,7 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (bridg
 		case <-end.C:
 			over = true
 		case <-ctx.Done():
-			return bridge.Question{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }

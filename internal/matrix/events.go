@@ -3,7 +3,6 @@ package matrix
 import (
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/schema"
@@ -18,43 +17,23 @@ const (
 
 // event is a pushed event, decoded as far as every event can be.
 type event struct {
-	ID, Room, Sender, Type string
-	StateKey               *string
-	SentAt                 time.Time
-	Content                object // never nil
-	RawContent             json.RawMessage
-	redacts                string
-	unsigned               object
+	envelope
+	SentAt   time.Time
+	Content  object // never nil
+	unsigned object
 }
 
-// maxID is the longest id that the Matrix specification allows, in bytes.
-const maxID = 255
-
-// decodeEvent reads the envelope. ok is false for what is no event at all; the content may still be anything.
+// decodeEvent reads an event. ok is false for what is no event at all; the content may still be anything.
 func decodeEvent(raw json.RawMessage) (e event, ok bool) {
-	o := readObject(raw)
-	if o == nil || !utf8.Valid(raw) {
-		return event{}, false
+	outside, ok := readEnvelope(raw)
+	if !ok {
+		return event{envelope: outside}, false
 	}
-	e = event{
-		ID: o.string("event_id"), Room: o.string("room_id"), Sender: o.string("sender"), Type: o.string("type"),
-		Content: o.object("content"), RawContent: o["content"], redacts: o.string("redacts"), unsigned: o.object("unsigned"),
-	}
-	if key, isText := o.text("state_key"); isText {
-		e.StateKey = &key
-	}
-	if ms, isNumber := o.integer("origin_server_ts"); isNumber {
+	e = event{envelope: outside, Content: readObject(outside.RawContent), unsigned: readObject(outside.unsigned)}
+	if ms, isNumber := readInteger(outside.sentAt); isNumber {
 		e.SentAt = time.UnixMilli(ms).UTC()
 	}
-	if e.Content == nil {
-		return e, false
-	}
-	for _, id := range []string{e.ID, e.Room, e.Sender, e.Type} {
-		if id == "" || len(id) > maxID {
-			return e, false
-		}
-	}
-	return e, true
+	return e, e.Content != nil
 }
 
 // pruned is true of an event whose content was redacted away before we saw it.

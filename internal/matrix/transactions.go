@@ -30,13 +30,17 @@ func (s *Service) putTransaction(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	events, err := readTransaction(http.MaxBytesReader(w, r.Body, maxTransaction))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTransaction))
 	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
+	if errors.As(err, &tooLarge) {
 		mautrix.MTooLarge.WithMessage("The transaction is larger than %d bytes", maxTransaction).Write(w)
 		return
-	case err != nil:
+	}
+	var events []json.RawMessage
+	if err == nil {
+		events, err = readTransaction(body)
+	}
+	if err != nil {
 		mautrix.MNotJSON.WithMessage("The body is not a transaction").Write(w)
 		return
 	}
@@ -64,64 +68,14 @@ func (s *Service) authorised(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// readTransaction takes the list of events apart without decoding any of them. Everything else in a transaction, such as
-// typing notices, is passed over.
-func readTransaction(body io.Reader) ([]json.RawMessage, error) {
-	dec := json.NewDecoder(body)
-	if err := delim(dec, '{'); err != nil {
-		return nil, err
-	}
-	var events []json.RawMessage
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		if name != "events" {
-			var other json.RawMessage
-			if err := dec.Decode(&other); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := delim(dec, '['); err != nil {
-			return nil, err
-		}
-		for dec.More() {
-			var one json.RawMessage
-			if err := dec.Decode(&one); err != nil {
-				return nil, err
-			}
-			events = append(events, one)
-		}
-		if err := delim(dec, ']'); err != nil {
-			return nil, err
-		}
-	}
-	if err := delim(dec, '}'); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("something behind the transaction")
-	}
-	return events, nil
-}
-
-func delim(dec *json.Decoder, want json.Delim) error {
-	got, err := dec.Token()
-	if err == nil && got != want {
-		err = fmt.Errorf("got %v, want %v", got, want)
-	}
-	return err
-}
-
 // keep stores what is of interest of a batch, in one transaction of the store.
 func (s *Service) keep(r *http.Request, events []json.RawMessage) error {
 	ctx := r.Context()
 	var batch []bridge.Incoming
 	redactions := false
 	for _, raw := range events {
-		in, ok := s.incoming(raw)
+		e, decoded := readEnvelope(raw)
+		in, ok := s.incoming(raw, e, decoded)
 		if !ok {
 			continue
 		}
@@ -129,9 +83,7 @@ func (s *Service) keep(r *http.Request, events []json.RawMessage) error {
 			zerolog.Ctx(ctx).Warn().Str("event_id", string(in.ID)).Str("room_id", string(in.Conversation)).Str("why", in.Why).
 				Msg("An event does not decode; it is kept aside")
 		}
-		if e, decoded := decodeEvent(raw); decoded && e.Type == "m.room.redaction" {
-			redactions = true
-		}
+		redactions = redactions || decoded && e.Type == "m.room.redaction"
 		batch = append(batch, in)
 	}
 	if len(batch) == 0 {
@@ -153,9 +105,8 @@ func (s *Service) keep(r *http.Request, events []json.RawMessage) error {
 }
 
 // incoming makes an inbox row of one pushed event; ok is false for an event that is of no interest.
-func (s *Service) incoming(raw json.RawMessage) (in bridge.Incoming, ok bool) {
+func (s *Service) incoming(raw json.RawMessage, e envelope, decoded bool) (in bridge.Incoming, ok bool) {
 	in.ReceivedAt, in.Raw = s.clock.Now(), raw
-	e, decoded := decodeEvent(raw)
 	if !decoded {
 		in.Aside, in.Always, in.Why = true, true, "it is no well-formed event"
 		in.ID, in.Conversation = bridge.InteractionID(e.ID), bridge.ConversationID(e.Room)
@@ -181,7 +132,7 @@ var keptState = map[string]bool{
 
 // interest says whether an event is worth keeping, by its envelope alone: always, or only in a room in which there is a
 // question.
-func (s *Service) interest(e event) (always, interesting bool) {
+func (s *Service) interest(e envelope) (always, interesting bool) {
 	_, carrier := s.carriers[bridge.UserID(e.Sender)]
 	switch {
 	case e.StateKey != nil:

@@ -116,7 +116,7 @@ func TestInterest(t *testing.T) {
 		{"@dana:ex.org", "m.sticker", false, false, false}, {"@dana:ex.org", "org.example", false, false, false},
 		{"@dana:ex.org", "m.room.message", true, true, false},
 	} {
-		e := event{Sender: c.sender, Type: c.eventType}
+		e := envelope{Sender: c.sender, Type: c.eventType}
 		if c.state {
 			e.StateKey = new(string)
 		}

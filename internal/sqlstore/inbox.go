@@ -79,7 +79,8 @@ func (s *Store) asked(ctx context.Context, events []bridge.Incoming) (map[bridge
 
 func whereAsked(n int) string {
 	return `SELECT column1 FROM (VALUES ` + placeholders(n, 1) + `) AS these
-	WHERE EXISTS (SELECT 1 FROM questions WHERE conversation = column1)
+	WHERE EXISTS (SELECT 1 FROM questions WHERE conversation = column1 AND state = 'pending')
+		OR EXISTS (SELECT 1 FROM questions WHERE conversation = column1 AND state <> 'pending')
 		OR EXISTS (SELECT 1 FROM sends WHERE conversation = column1 AND question IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = column1 AND state = 'waiting')`
 }

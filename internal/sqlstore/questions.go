@@ -176,7 +176,7 @@ func (s *Store) SettledSince(ctx context.Context, conv bridge.ConversationID, at
 	return ok, err
 }
 
-const selectSettled = `SELECT 1 FROM questions WHERE conversation = $1 AND settled_at > $2 LIMIT 1`
+const selectSettled = `SELECT 1 FROM questions WHERE conversation = $1 AND settled_at > $2 AND state <> 'pending' LIMIT 1`
 
 // SetDelivery implements [bridge.Store].
 func (s *Store) SetDelivery(ctx context.Context, id bridge.QuestionID, d bridge.Delivery) error {

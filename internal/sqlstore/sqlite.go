@@ -32,7 +32,7 @@ func sqliteURI(path string) (string, error) {
 	}
 	// A '#', '?' or '%' in the path would end it early or mean something else.
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	return "file:" + escaped + "?_txlock=immediate&_secure_delete=on", nil
+	return "file:" + escaped + "?_txlock=immediate&_secure_delete=on&_stmt_cache_size=64", nil
 }
 
 // Checkpoint moves the write-ahead log of SQLite into the database and cuts it to nothing, so that nothing erased can be

@@ -88,7 +88,7 @@ func connect(c Config) (*Store, error) {
 	}
 	s.gate = newGate(config.MaxOpenConns)
 	if c.Type == SQLite {
-		s.gate = newGate(1)
+		s.gate = newSharedGate()
 	} else if c.Serving {
 		config.MaxOpenConns++ // the one that holds the lock
 	}

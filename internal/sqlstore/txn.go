@@ -16,15 +16,24 @@ import (
 const attempts = 5
 
 // gate lets so many writers in at a time. On SQLite that is one, in order of arrival: the database itself lets them in by
-// polling, in no order, and only until its timeout. On PostgreSQL it is as many as there are connections, or one alone:
-// a writer that lost against others of this process cannot lose against them again.
+// polling, in no order, and only until its timeout. Those who wait there may also be taken along by the one who is in,
+// see [companion]. On PostgreSQL it is as many as there are connections, or one alone: a writer that lost against others
+// of this process cannot lose against them again.
 type gate struct {
-	places chan struct{}
-	alone  chan struct{}
+	places  chan struct{}
+	alone   chan struct{}
+	company chan *companion // nil on PostgreSQL, which commits several transactions at once by itself
 }
 
 func newGate(places int) gate {
 	return gate{places: make(chan struct{}, places), alone: make(chan struct{}, 1)}
+}
+
+// newSharedGate is the one of SQLite.
+func newSharedGate() gate {
+	g := newGate(1)
+	g.company = make(chan *companion)
+	return g
 }
 
 func (g gate) enter(ctx context.Context) (leave func(), err error) {
@@ -63,48 +72,84 @@ func take(ctx context.Context, places chan struct{}, n int) (leave func(), err e
 // Atomically implements [bridge.Store]. Inside another call it joins that transaction. A transaction that lost against
 // another one (SQLite: busy, PostgreSQL: deadlock or serialization failure) is rolled back and tried again, f included.
 func (s *Store) Atomically(ctx context.Context, f func(ctx context.Context) error) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		return s.db.DoTxn(ctx, nil, func(ctx context.Context) error {
-			// DoTxn leaves the transaction open when f panics or ends its goroutine.
-			finished := false
-			defer func() {
-				if tx, ok := s.transaction(ctx); ok && !finished {
-					_ = tx.Rollback()
-				}
-			}()
-			err := f(ctx)
-			finished = true
-			return err
+	return s.writeOrJoin(ctx, f, func(ctx context.Context) error {
+		if s.gate.company == nil {
+			return s.begin(ctx, f)
+		}
+		g, err := group{s: s}, errUnfinished
+		defer func() { g.end(err) }()
+		err = s.begin(context.WithoutCancel(ctx), func(txn context.Context) error {
+			if err := uninterrupted(ctx, txn, f); err != nil {
+				return err
+			}
+			return g.gather(txn)
 		})
+		return err
 	})
 }
 
-// write runs f, which writes by one statement or one transaction. Inside a transaction it only runs it.
+// begin runs f in a new transaction.
+func (s *Store) begin(ctx context.Context, f func(ctx context.Context) error) error {
+	return s.db.DoTxn(ctx, nil, func(ctx context.Context) error {
+		// DoTxn leaves the transaction open when f panics or ends its goroutine.
+		finished := false
+		defer func() {
+			if tx, ok := s.transaction(ctx); ok && !finished {
+				_ = tx.Rollback()
+			}
+		}()
+		err := f(ctx)
+		finished = true
+		return err
+	})
+}
+
+// write runs f, which writes by one statement. Inside a transaction it only runs it.
 func (s *Store) write(ctx context.Context, f func(ctx context.Context) error) error {
+	return s.writeOrJoin(ctx, f, f)
+}
+
+// writeOrJoin runs alone, which writes by itself, or f in the transaction of somebody else: the one of ctx, or one that
+// comes by while it waits.
+func (s *Store) writeOrJoin(ctx context.Context, f, alone func(ctx context.Context) error) error {
 	if _, ok := s.transaction(ctx); ok {
 		return f(ctx)
 	}
-	enter := s.gate.enter
-	for attempt := 1; ; attempt++ {
-		leave, err := enter(ctx)
-		if err != nil {
-			return err
-		}
-		err = func() error {
-			defer leave() // also when f panics
-			return f(ctx)
-		}()
-		if attempt == attempts || !temporary(err) {
-			return err
-		}
-		enter = s.gate.enterAlone
-		pause := time.Duration(attempt) * (5*time.Millisecond + rand.N(20*time.Millisecond))
+	err := s.firstTry(ctx, f, alone)
+	for attempt := 2; attempt <= attempts && temporary(err); attempt++ {
+		pause := time.Duration(attempt-1) * (5*time.Millisecond + rand.N(20*time.Millisecond))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		}
+		leave, entered := s.gate.enterAlone(ctx)
+		if entered != nil {
+			return entered
+		}
+		err = inside(ctx, leave, alone)
 	}
+	return err
+}
+
+func (s *Store) firstTry(ctx context.Context, f, alone func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := newCompanion()
+	select {
+	case s.gate.places <- struct{}{}:
+		return inside(ctx, func() { <-s.gate.places }, alone)
+	case s.gate.company <- c:
+		return c.follow(ctx, f)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func inside(ctx context.Context, leave func(), f func(ctx context.Context) error) error {
+	defer leave() // also when f panics
+	return f(ctx)
 }
 
 // transaction is the one that ctx carries.

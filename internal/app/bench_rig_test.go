@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
+)
+
+// rig is a bridge on a database of its own in this process, wired as always and not running.
+type rig struct {
+	*parts
+	b        *testing.B
+	reg      config.Registration
+	pending  int
+	token    string // of the agent "ci"
+	sentinel int    // for ids that are new
+}
+
+// few is how many questions are pending where a benchmark does not say otherwise, each in a room of its own.
+const few = 1000
+
+const benchDomain = "bench.test"
+
+// nowhere is the homeserver of a bridge that needs none.
+const nowhere = "http://127.0.0.1:1"
+
+// newRig makes a bridge with so many pending questions.
+func newRig(b *testing.B, pending int, homeserver string) *rig {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "bench.db")
+	fill(b, path, pending)
+	r := rigOn(b, path, homeserver)
+	r.pending = pending
+	return r
+}
+
+func benchConfig(path, homeserver string) config.Config {
+	cfg := config.Default()
+	cfg.Homeserver = config.Homeserver{URL: homeserver, Domain: benchDomain}
+	cfg.Database.Path = path
+	return cfg
+}
+
+func rigOn(b *testing.B, path, homeserver string) *rig {
+	b.Helper()
+	ctx := b.Context()
+	cfg := benchConfig(path, homeserver)
+	r := &rig{b: b, reg: cfg.NewRegistration()}
+	tokens, err := OpenTokens(ctx, cfg)
+	r.ok(err)
+	r.token, _, err = tokens.Add(ctx, Grant{Agent: "ci", Rooms: []string{"*"}})
+	r.ok(err)
+	r.ok(tokens.Close())
+	r.parts, err = assemble(ctx, Options{Config: cfg, Registration: r.reg, Log: benchLog()})
+	r.ok(err)
+	b.Cleanup(r.close)
+	return r
+}
+
+// benchLog writes what a bridge logs by default, to nowhere.
+func benchLog() zerolog.Logger { return zerolog.New(io.Discard).Level(zerolog.InfoLevel) }
+
+func (r *rig) ok(err error) {
+	r.b.Helper()
+	if err != nil {
+		r.b.Fatal(err)
+	}
+}
+
+// listen serves a handler on the loopback, by the server that the API has, and gives its URL.
+func listen(b *testing.B, h http.Handler) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := httpapi.HTTPServer(h)
+	server.BaseContext = func(net.Listener) context.Context { return benchLog().WithContext(context.Background()) }
+	go func() { _ = server.Serve(l) }()
+	b.Cleanup(func() { _ = server.Close() })
+	return "http://" + l.Addr().String()
+}
+
+// newClient keeps so many connections.
+func newClient(connections int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}}
+}
