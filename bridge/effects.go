@@ -40,10 +40,15 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 	return fmt.Errorf("no handler for effects of kind %s", f.Kind)
 }
 
+// renderPayload is what a render may say beside its question. Arrived: its message stands in the conversation already.
+type renderPayload struct {
+	Arrived bool `json:"arrived,omitempty"`
+}
+
 func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
 	switch {
-	case q.State.Terminal() && f.Attempts <= 1:
-		return nil // settled before it was posted: never posted
+	case q.State.Terminal():
+		return e.posthumous(ctx, q, p, f)
 	case q.Carried != nil:
 		_, err := e.Channel.Render(ctx, q, p, f.Key) // its message stands there already: nothing of it to save
 		return ended(ctx, err)
@@ -56,6 +61,21 @@ func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) er
 	}
 	if len(change.Messages) == 0 {
 		return nil
+	}
+	return e.posted(ctx, q, p, change)
+}
+
+// posthumous saves what an earlier try has posted of a question that has ended meanwhile, so that it is closed. What was
+// never tried is never posted.
+func (e *Engine) posthumous(ctx context.Context, q Question, p Posting, f Effect) error {
+	var payload renderPayload
+	_ = json.Unmarshal(f.Payload, &payload) // another kind's has no such thing in it
+	if q.Carried != nil || f.Attempts <= 1 && !payload.Arrived {
+		return nil
+	}
+	change, err := e.Channel.Render(ctx, q, p, f.Key)
+	if err != nil || len(change.Messages) == 0 {
+		return ended(ctx, err)
 	}
 	return e.posted(ctx, q, p, change)
 }
@@ -128,7 +148,10 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	if err := json.Unmarshal(f.Payload, &payload); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
-	if q.State.Terminal() || q.Revision != payload.Revision || !p.Moving && !payload.Quiet {
+	if q.State.Terminal() {
+		return e.posthumous(ctx, q, p, f)
+	}
+	if q.Revision != payload.Revision || !p.Moving && !payload.Quiet {
 		return nil
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,11 @@ func (p Posting) Current() (m Message, ok bool) {
 		return Message{}, false
 	}
 	return p.Messages[len(p.Messages)-1], true
+}
+
+// has says whether the message is one of the posting's.
+func (p Posting) has(id MessageID) bool {
+	return slices.ContainsFunc(p.Messages, func(m Message) bool { return m.ID == id })
 }
 
 // Change is what a channel wants saved: Messages replace the whole list when not nil, Progress the progress.

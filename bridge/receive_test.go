@@ -131,7 +131,7 @@ func TestUnthreaded(t *testing.T) {
 			b := newBench(t)
 			b.room.alone = true
 			q := b.ask(b.question())
-			if err := b.Echoed(b.ctx, bridge.Echo{Question: q.ID, Conversation: q.Conversation, Message: b.root(q.ID), Seq: 10}); err != nil {
+			if _, err := b.Echoed(b.ctx, bridge.Echo{Question: q.ID, Conversation: q.Conversation, Message: b.root(q.ID), Seq: 10}); err != nil {
 				t.Fatal(err)
 			}
 			if c.set != nil {

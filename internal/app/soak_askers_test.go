@@ -61,7 +61,7 @@ func (s *soak) begin(rooms []string) *chapter {
 		w, err := s.people[0].Watch(c.ctx, room)
 		s.ok(err)
 		c.watchers.Go(func() { c.watch(room, w) })
-		for range 2 {
+		for range 3 {
 			c.askers.Go(func() { c.keepAsking(room) })
 		}
 	}

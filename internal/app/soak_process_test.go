@@ -144,6 +144,9 @@ func (s *soak) round(r *rand.Rand, v victim) {
 	s.t.Helper()
 	at, n := place(r.IntN(int(places))), 1+r.IntN(12)
 	latest := 50*time.Millisecond + time.Duration(r.IntN(2000))*time.Millisecond
+	if r.IntN(10) == 0 { // long enough for what waits for an earlier try
+		n, latest = 100, 7*time.Second
+	}
 	pause := time.Duration(r.IntN(200)) * time.Millisecond
 	var kill func()
 	switch v {

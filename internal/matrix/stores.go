@@ -28,8 +28,8 @@ type Inbox interface {
 type Sends interface {
 	// BeginSend saves a send before its first try, or returns the one saved under its key.
 	BeginSend(ctx context.Context, s bridge.Send) (saved bridge.Send, isNew bool, err error)
-	// SendDone records the message that a send became.
-	SendDone(ctx context.Context, key string, m bridge.MessageID) error
+	// SendDone records the message that a send became, unless one is recorded already, and gives the recorded one.
+	SendDone(ctx context.Context, key string, m bridge.MessageID) (recorded bridge.MessageID, err error)
 	// SendByKey finds a send; ok is false when there is none.
 	SendByKey(ctx context.Context, key string) (s bridge.Send, ok bool, err error)
 	// SendsOf lists the sends of a question, oldest first.

@@ -41,13 +41,17 @@ func (s *Store) BeginSend(ctx context.Context, m bridge.Send) (saved bridge.Send
 	return saved, isNew, nil
 }
 
-// SendDone records the message that a send became.
-func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, `UPDATE sends SET message = $2 WHERE key = $1`, key, m)
-		return found(n == 1, err, "send")
+// SendDone records the message that a send became, unless one is recorded already, and gives the recorded one.
+func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) (recorded bridge.MessageID, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		var ok bool
+		recorded, ok, err = first(ctx, s, column[bridge.MessageID], sendDone, key, m)
+		return found(ok, err, "send")
 	})
+	return recorded, err
 }
+
+const sendDone = `UPDATE sends SET message = CASE WHEN message = '' THEN $2 ELSE message END WHERE key = $1 RETURNING message`
 
 // SendByKey finds a send; ok is false when there is none.
 func (s *Store) SendByKey(ctx context.Context, key string) (m bridge.Send, ok bool, err error) {
