@@ -33,7 +33,7 @@ type history struct {
 }
 
 // patience for everything to come to its end: homeservers deliver again what was in flight after half a minute.
-const drainLimit = 40 * time.Second
+const drainLimit = 2 * time.Minute
 
 // drain lets everything come to its end: the events are handled, the effects done, the leftovers cancelled, the waiters
 // told. ok is false when that does not happen, which is reported.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -126,7 +127,7 @@ func (s *Service) redactionsBefore(ctx context.Context, room bridge.Conversation
 		if from == "" {
 			break
 		}
-		query := url.Values{"dir": {"b"}, "limit": {"100"}, "from": {from}, "to": {to}, "filter": {string(filter)}}
+		query := url.Values{"dir": {"b"}, "limit": {strconv.Itoa(longPage)}, "from": {from}, "to": {to}, "filter": {string(filter)}}
 		var page messagesPage
 		path := mautrix.ClientURLPath{"v3", "rooms", string(room), "messages"}
 		err := s.hs.call(ctx, http.MethodGet, path, query, nil, &page)

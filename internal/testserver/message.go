@@ -87,7 +87,8 @@ func (u *User) Messages(ctx context.Context, roomID string) ([]Event, error) {
 func (u *User) before(ctx context.Context, roomID, from string, known func(Event) bool) ([]Event, error) {
 	var events []Event // newest first
 	for {
-		query := url.Values{"dir": {"b"}, "limit": {"100"}}
+		// Dendrite passes over events between two pages that stand at the same depth as the last one of a page.
+		query := url.Values{"dir": {"b"}, "limit": {"1000"}}
 		if from != "" {
 			query.Set("from", from)
 		}
