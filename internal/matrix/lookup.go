@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -26,6 +27,17 @@ const (
 	longPage  = 1000
 )
 
+// pageLimit asks for pages of a size. Dendrite allows the parameter 100 at most, and the filter, which others do not
+// look at for that, any number.
+func pageLimit(query url.Values, limit int, types ...string) {
+	filter, _ := json.Marshal(struct {
+		Limit int      `json:"limit"`
+		Types []string `json:"types,omitempty"`
+	}{limit, types})
+	query.Set("limit", strconv.Itoa(limit))
+	query.Set("filter", string(filter))
+}
+
 type messagesPage struct {
 	Chunk []jsonEvent `json:"chunk"`
 	End   string      `json:"end"`
@@ -36,7 +48,8 @@ type messagesPage struct {
 func (s *sends) lookUp(ctx context.Context, saved bridge.Send) (m bridge.MessageID, found bool, err error) {
 	from, limit := "", shortPage
 	for range lookUpPages {
-		query := url.Values{"dir": {"b"}, "limit": {strconv.Itoa(limit)}}
+		query := url.Values{"dir": {"b"}}
+		pageLimit(query, limit)
 		if from != "" {
 			query.Set("from", from)
 		}
