@@ -13,6 +13,7 @@ import (
 // format characters and variation selectors dropped, decimal digits of any script and keycaps as ASCII digits, white
 // space collapsed. It never uses compatibility composition: ² is not 2.
 func Fold(s string) string {
+	s = strings.Map(visible, s) // first: what they hold apart is composed
 	s = norm.NFC.String(width.Fold.String(norm.NFC.String(s)))
 	s = norm.NFC.String(cases.Fold().String(s))
 	var b strings.Builder
@@ -23,8 +24,6 @@ func Fold(s string) string {
 			space = b.Len() > 0
 			digit = false
 			continue
-		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
-			continue
 		case r == keycap && digit:
 			digit = false
 			continue
@@ -32,6 +31,9 @@ func Fold(s string) string {
 		if space {
 			b.WriteByte(' ')
 			space = false
+		}
+		if unicode.Is(unicode.Cherokee, r) {
+			r = unicode.ToUpper(r) // its large letters are the folded ones; x/text takes each for the other
 		}
 		d, ok := decimal(r)
 		digit = ok
@@ -42,6 +44,14 @@ func Fold(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// visible drops format characters and variation selectors.
+func visible(r rune) rune {
+	if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+		return -1
+	}
+	return r
 }
 
 const keycap = '\u20e3'

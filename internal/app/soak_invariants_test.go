@@ -214,12 +214,6 @@ func sendKeyOf(e testserver.Event) string {
 
 // reactionsAreGone wants each number reaction at most once, and redacted by the end.
 func (h *history) reactionsAreGone() (v []string) {
-	redacted := map[string]bool{}
-	for _, e := range h.order {
-		if e.Type == "m.room.redaction" {
-			redacted[redactedBy(e)] = true
-		}
-	}
 	put := map[string]int{}
 	for id, send := range h.sends {
 		question, purpose := purposeOf(send.Key)
@@ -227,7 +221,7 @@ func (h *history) reactionsAreGone() (v []string) {
 			continue
 		}
 		put[question]++
-		if !redacted[id] {
+		if !pruned(h.events[id]) {
 			v = append(v, fmt.Sprintf("reaction %s (%s) still stands", id, send.Key))
 		}
 	}
@@ -293,7 +287,7 @@ func (h *history) nothingElse() (v []string) {
 			send, known := h.sends[e.ID]
 			_, purpose := purposeOf(send.Key)
 			switch key := sendKeyOf(e); {
-			case !known && string(e.Content) == "{}":
+			case !known && pruned(e):
 				takenBack++
 			case !known || !kinds[purpose] || key != "" && key != send.Key:
 				v = append(v, fmt.Sprintf("the bot's %s %s (%q) is the send %q: %s", e.Type, e.ID, key, send.Key, e.Content))
@@ -305,6 +299,9 @@ func (h *history) nothingElse() (v []string) {
 	}
 	return v
 }
+
+// pruned is true of what was redacted.
+func pruned(e testserver.Event) bool { return string(e.Content) == "{}" }
 
 func redactedBy(e testserver.Event) string {
 	if e.Redacts != "" {

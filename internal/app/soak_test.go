@@ -24,7 +24,7 @@ var (
 )
 
 // soakChapter is how many rounds are played in one set of rooms, before everything is looked at.
-const soakChapter = 10
+const soakChapter = 25
 
 // TestSoakBridgeKilled kills the bridge again and again while people answer and programs ask: all guarantees hold.
 func TestSoakBridgeKilled(t *testing.T) { soakTest(t, killBridge) }
