@@ -85,7 +85,7 @@ func (h *history) postedOnce() (v []string) {
 			continue
 		}
 		q := h.numbers[a.plan.number][0]
-		if q.State == bridge.Answered || q.Delivery.State == bridge.Posted || a.plan.cancelAfter == 0 {
+		if q.State == bridge.Answered || q.Delivery.State == bridge.Posted {
 			v = append(v, fmt.Sprintf("question %d is not in the room; it is %s and %+v", a.plan.number, q.State, q.Delivery))
 		}
 	}
@@ -157,10 +157,10 @@ func (h *history) toldTheSame() (v []string) {
 
 // outcomesAreTold wants one notice and one edit for every posted question, which say what is stored.
 func (h *history) outcomesAreTold() (v []string) {
-	type told struct{ notices, edits int }
-	counts := map[string]*told{}
+	type count struct{ notices, edits int }
+	counts := map[string]*count{}
 	for id := range h.questions {
-		counts[id] = &told{}
+		counts[id] = &count{}
 	}
 	for _, e := range h.order {
 		id, purpose := purposeOf(sendKeyOf(e))
@@ -177,8 +177,7 @@ func (h *history) outcomesAreTold() (v []string) {
 		default:
 			continue
 		}
-		q, said := h.questions[id], told2{}
-		said.read(outcome)
+		q, said := h.questions[id], readOutcome(outcome)
 		if want := toldOf(q); said.told != want || said.elicitation != q.ElicitationID || q.Answer != nil && said.event != string(q.Answer.Event) {
 			v = append(v, fmt.Sprintf("question %s ended as %+v, and the room reads %+v", id, want, said))
 		}
@@ -192,19 +191,20 @@ func (h *history) outcomesAreTold() (v []string) {
 	return v
 }
 
-// told2 is an outcome as a room reads it.
-type told2 struct {
+// inRoom is an outcome as a room reads it.
+type inRoom struct {
 	told
 	elicitation, event string
 }
 
-func (t *told2) read(outcome any) {
+func readOutcome(outcome any) (t inRoom) {
 	o, _ := outcome.(map[string]any)
 	t.state, _ = o["state"].(string)
 	t.value, _ = o["option_id"].(string)
 	t.responder, _ = o["decided_by"].(string)
 	t.elicitation, _ = o["elicitation_id"].(string)
 	t.event, _ = o["answer_event_id"].(string)
+	return t
 }
 
 func sendKeyOf(e testserver.Event) string {
