@@ -88,16 +88,16 @@ func (w *waiter) polled(p client.Poll) {
 	}
 }
 
-// status is the live line.
+// status is the live line. The time left comes first: a narrow terminal cuts the rest.
 func (w *waiter) status(now time.Time) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := "Waiting for an answer to " + oneLine(w.id)
+	text := "waiting for an answer to " + oneLine(w.id)
 	if w.lost {
-		text = "Reconnecting"
+		text = "reconnecting"
 	}
 	if !w.expires.IsZero() {
-		text += fmt.Sprintf(", %s left", max(0, w.expires.Sub(now)).Truncate(time.Second))
+		text = fmt.Sprintf("%s left, %s", max(0, w.expires.Sub(now)).Truncate(time.Second), text)
 	}
 	return text + " (Ctrl-C leaves it pending)"
 }

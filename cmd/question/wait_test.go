@@ -146,7 +146,7 @@ func TestWatchBeginsWhileTheServerIsAway(t *testing.T) {
 		api.change(<-api.waiting, func(q *schema.Question) { choose(q, "deny") })
 	}()
 	got := runWatched(errs, "watch", "q_1")
-	if got.code != 0 || got.out != "deny\n" || !strings.Contains(got.err, eraseLine+"Reconnecting (Ctrl-C") {
+	if got.code != 0 || got.out != "deny\n" || !strings.Contains(got.err, eraseLine+"reconnecting (Ctrl-C") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -166,7 +166,7 @@ func onTerminal(t *testing.T) {
 
 func TestLiveLine(t *testing.T) {
 	onTerminal(t)
-	line := regexp.MustCompile(`^Waiting for an answer to q_1, 1m(30|2\d)s left \(Ctrl-C`)
+	line := regexp.MustCompile(`^1m(30|2\d)s left, waiting for an answer to q_1 \(Ctrl-C`)
 	for _, command := range [][]string{{"ask", "OPS", "Deploy?", "--wait"}, {"watch", "q_1"}} {
 		api := newFakeAPI()
 		api.lifetime = 90 * time.Second

@@ -210,7 +210,8 @@ func TestDemoInATemporaryFolder(t *testing.T) {
 		}
 		said.WriteString(text)
 	}
-	for _, part := range []string{"Which way should v1.4.0 go?", "Log in from a Matrix client", "password", `question ask DEMO "Deploy to production?" --yes-no --wait`, parent} {
+	for _, part := range []string{"Which way should v1.4.0 go?", "Log in from a Matrix client", "password", "  export QUESTION_SERVER=http://127.0.0.1:", "  export QUESTION_TOKEN=qb_",
+		`question ask DEMO "Deploy to production?" --yes-no --wait`, parent} {
 		if !strings.Contains(said.String(), part) {
 			t.Errorf("%q is not said in:\n%s", part, said.String())
 		}

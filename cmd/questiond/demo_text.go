@@ -71,12 +71,13 @@ Log in from a Matrix client, as a user with a password on another homeserver:
 
 Ask from another terminal:
 
-  %s=%s %s=%s \
-    %s ask %s "Deploy to production?" --yes-no --wait
+  export QUESTION_SERVER=%s
+  export QUESTION_TOKEN=%s
+  %s ask %s "Deploy to production?" --yes-no --wait
 
 `, d.homeserver.URL, d.at.API, demoAgent, demoCode, d.dir.path, kept,
 		d.homeserver.URL, d.alice.Password, d.bob.Password,
-		"QUESTION_SERVER", d.at.API, "QUESTION_TOKEN", d.token, questionProgram(), demoCode)
+		d.at.API, d.token, questionProgram(), demoCode)
 }
 
 // questionProgram is how to call the asker's program: the one beside ours if it is there.

@@ -1,8 +1,10 @@
 package matrix
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -250,6 +252,54 @@ func TestSettledWhileWaiting(t *testing.T) {
 	r.pump()
 	if sent := r.bodies(); len(sent) != 0 {
 		t.Errorf("sent %q", sent)
+	}
+}
+
+// An edit that the homeserver refuses for what it is keeps nobody from hearing the rest. A room that takes nothing from us
+// for now is tried again when somebody does something there.
+func TestRefusedClosing(t *testing.T) {
+	r := newRig(t, nil)
+	q, m := r.ask(plain())
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !isSend(req) {
+			return false
+		}
+		raw, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(raw))
+		if !bytes.Contains(raw, []byte("m.new_content")) {
+			return false
+		}
+		w.WriteHeader(413)
+		_, _ = fmt.Fprint(w, `{"errcode":"M_TOO_LARGE"}`)
+		return true
+	})
+	r.put("1", r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))
+	r.work()
+	r.pump()
+	if told, gone := len(r.bodies()), len(r.server.sent(room, "m.room.redaction")); told != 2 || gone != 2 || r.state(q.ID) != "answered skip by @dana:ex.org" {
+		t.Errorf("without the edit: %d messages, %d reactions taken away", told, gone)
+	}
+	r.server.intercept(nil)
+	q, m = r.ask(plain())
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if isSend(req) {
+			w.WriteHeader(403)
+			_, _ = fmt.Fprint(w, `{"errcode":"M_FORBIDDEN"}`)
+		}
+		return isSend(req)
+	})
+	_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
+	noError(t, err)
+	r.pump()
+	r.server.intercept(nil)
+	r.clock.move(time.Hour)
+	r.pump()
+	before := len(r.bodies())
+	r.put("2", r.says("@sam:ex.org", "m.room.message", threadReply(m, "1")))
+	r.work()
+	r.pump()
+	if bodies := r.bodies()[before:]; len(bodies) != 2 || !strings.HasPrefix(bodies[0], "Withdrawn") || !strings.HasPrefix(bodies[1], "Too late") {
+		t.Errorf("said %q", bodies)
 	}
 }
 

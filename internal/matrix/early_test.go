@@ -20,9 +20,9 @@ func TestAReplyFasterThanTheSend(t *testing.T) {
 	if waiting := r.pump(); len(waiting) != 1 {
 		t.Fatalf("waiting: %v", waiting)
 	}
-	cut = false
 	event := ""
 	r.server.mu.Lock()
+	cut = false
 	for _, e := range r.server.rooms[room].events {
 		if content, _ := e["content"].(map[string]any); content["elicitation_id"] == string(q.ID) {
 			event, _ = e["event_id"].(string)

@@ -32,6 +32,11 @@ func TestA19(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, func(c *Config) { c.Keycaps = false })
 			refused := 0
+			asked := func() int {
+				r.server.mu.Lock()
+				defer r.server.mu.Unlock()
+				return refused
+			}
 			r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
 				if !isSend(req) || refused == 3 {
 					return false
@@ -50,14 +55,14 @@ func TestA19(t *testing.T) {
 				if want := 12 * time.Second; name != "neither, nor JSON" && retry.After != want {
 					t.Errorf("waits %s, want %s", retry.After, want)
 				}
-				calls := refused
+				before := asked()
 				if again := r.pump(); len(again) != 0 {
 					t.Errorf("tried before its time: %v", again)
 				}
 				// Somebody joins, for which what is queued is tried at once; the homeserver is spared it all the same.
 				noError(t, r.engine.Changed(t.Context(), room))
 				r.pump()
-				if refused != calls {
+				if asked() != before {
 					t.Error("asked the homeserver again before its time")
 				}
 				r.clock.move(retry.After)

@@ -54,11 +54,23 @@ func (s *Service) announce(ctx context.Context, q bridge.Question, p bridge.Post
 	if size(content) > schema.MaxClearBytes { // escapes can make six bytes of a character
 		content[outcomeKey] = withoutTexts(outcome)
 	}
-	_, err := s.sends.send(ctx, outgoing{key: key + "/outcome", question: q.ID, room: conv, kind: "m.room.message", content: content})
-	if err != nil {
-		return s.sendFailed(ctx, conv, err)
+	return s.closing(ctx, outgoing{key: key + "/outcome", question: q.ID, room: conv, kind: "m.room.message", content: content})
+}
+
+// closing sends what closes a question. What the homeserver refuses for what it is would be refused for ever; the rest of
+// the closing goes on without it.
+func (s *Service) closing(ctx context.Context, o outgoing) error {
+	_, err := s.sends.send(ctx, o)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = s.sendFailed(ctx, o.room, err)
+	var impossible *bridge.ErrImpossible
+	if errors.As(err, &impossible) && (impossible.Reason == reasonTooLarge || impossible.Reason == reasonRefused) {
+		zerolog.Ctx(ctx).Error().Str("question_id", string(o.question)).Str("send", o.key).Str("reason", impossible.Reason).Msg("Closing a question without this")
+		return nil
+	}
+	return err
 }
 
 // show edits a message of the question into one that shows the outcome. What stands outside m.new_content is for
@@ -77,11 +89,7 @@ func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.Conve
 	content := notice("* " + sentence)
 	content["m.new_content"] = now
 	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": string(m.ID)}
-	edit := outgoing{key: key + "/edit/" + string(m.ID), question: q.ID, room: conv, kind: "m.room.message", content: content}
-	if _, err := s.sends.send(ctx, edit); err != nil {
-		return s.sendFailed(ctx, conv, err)
-	}
-	return nil
+	return s.closing(ctx, outgoing{key: key + "/edit/" + string(m.ID), question: q.ID, room: conv, kind: "m.room.message", content: content})
 }
 
 // settledContent is the question without its preview, with the outcome. It gives up the outcome's texts, and then the

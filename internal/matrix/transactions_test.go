@@ -191,6 +191,7 @@ func TestA24(t *testing.T) {
 		if _, err := r.Connect(t.Context()); err == nil || Hopeless(err) != hopeless {
 			t.Errorf("%s: %v", answer, err)
 		}
+		r.clock.move(longestWait)
 	}
 }
 
