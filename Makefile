@@ -47,9 +47,15 @@ soak-ajv: $(AJV)
 	$(GO) test ./schema -run AgreesWithAJV -count=1 -timeout 30m -v -ajv.n=200000
 	$(GO) test ./schema -run AJVComparisonBites -count=1 -timeout 30m -v -ajv.bite
 
+bench: export QUESTION_BENCH_TABLE := $(CURDIR)/bin/performance.md
 bench:
+	@mkdir -p bin && rm -f $(QUESTION_BENCH_TABLE)
 	$(GO) test ./schema -run '^$$' -bench . -benchtime 3s -cpu 1
-	$(GO) test ./internal/sqlstore -run '^$$' -bench . -benchtime 1s
+	$(GO) test ./internal/app -run '^$$' -bench 'Transactions|Asks' -benchtime 10s
+	$(GO) test ./internal/app -run '^$$' -bench Replies -benchtime 8x
+	$(GO) test ./internal/app -run '^$$' -bench Waiters -benchtime 3x
+	$(GO) test ./internal/app -run '^$$' -bench Many -benchtime 8s -timeout 30m
+	@echo && cat $(QUESTION_BENCH_TABLE)
 
 # The homeserver, pinned in a module of its own.
 $(DENDRITE): internal/testserver/dendrite/go.mod internal/testserver/dendrite/go.sum

@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"superpipeline.dev/question-bridge/internal/measure"
 )
 
 // BenchmarkDecodeAgainstTheValidatorAlone decodes the corpus's valid events in slices that take turns with jsonschema
-// v6 alone (its own UnmarshalJSON and Validate of the same schema), so both see the same machine. It reports the median
-// of the slices' ratios: time of ours over time of theirs.
+// v6 alone (its own UnmarshalJSON and Validate of the same schema).
 func BenchmarkDecodeAgainstTheValidatorAlone(b *testing.B) {
 	events := validEvents(b)
 	s := elicitationSchema()
@@ -31,16 +30,8 @@ func BenchmarkDecodeAgainstTheValidatorAlone(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	var ratios, ourNS, theirNS []float64
-	for b.Loop() {
-		a, z := slice(events, ours), slice(events, theirs)
-		ratios = append(ratios, a/z)
-		ourNS, theirNS = append(ourNS, a), append(theirNS, z)
-	}
-	b.ReportMetric(0, "ns/op") // a slice is no operation
-	b.ReportMetric(median(ourNS), "ns/event")
-	b.ReportMetric(median(theirNS), "ns/event-v6")
-	b.ReportMetric(median(ratios), "ratio")
+	measure.Compare(b.Loop, func() float64 { return slice(events, ours) }, func() float64 { return slice(events, theirs) }).
+		Report(b, "decode and validate one question.v2 event; limit: the validator alone", measure.Goal{}, measure.Micros)
 }
 
 // BenchmarkBodies renders both bodies of the corpus's valid events.
@@ -61,21 +52,16 @@ func BenchmarkBodies(b *testing.B) {
 	}
 }
 
-// slice gives nanoseconds per event over enough rounds to be worth timing.
+// slice gives seconds per event over enough rounds to be worth timing.
 func slice(events [][]byte, f func([]byte)) float64 {
-	const rounds = 50
-	start := time.Now()
-	for range rounds {
-		for _, raw := range events {
-			f(raw)
+	const rounds = 10
+	return measure.Seconds(func() {
+		for range rounds {
+			for _, raw := range events {
+				f(raw)
+			}
 		}
-	}
-	return float64(time.Since(start).Nanoseconds()) / float64(rounds*len(events))
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
+	}) / float64(rounds*len(events))
 }
 
 // validEvents reads the corpus's 8 valid events, compact, as they travel.

@@ -62,7 +62,7 @@ func (r *rig) newAskers() *askingMany {
 
 // slice gives the asks a second of some asks, which are shared out among the askers.
 func (a *askingMany) slice() float64 {
-	const each = 16
+	const each = 4
 	return measure.Rate(askers*each, func() {
 		var asking sync.WaitGroup
 		for i := range askers {
@@ -135,7 +135,7 @@ func (in *inserter) ok(err error) {
 
 // slice gives the rows a second of some rows, each in a transaction of its own.
 func (in *inserter) slice() float64 {
-	const rows = 500
+	const rows = 250
 	return measure.Rate(rows, func() {
 		for range rows {
 			in.add()

@@ -75,7 +75,7 @@ type pusher struct {
 
 // slice gives the events a second of some transactions.
 func (p *pusher) slice() float64 {
-	const transactions = 40
+	const transactions = 20
 	var bodies [transactions][]byte
 	for i := range bodies {
 		bodies[i] = p.transaction()

@@ -1,6 +1,10 @@
 package sqlstore
 
-import "superpipeline.dev/question-bridge/bridge"
+import (
+	"context"
+
+	"superpipeline.dev/question-bridge/bridge"
+)
 
 // HotQueries are the statements that run all the time, with the number of their placeholders.
 func (s *Store) HotQueries() map[string]string {
@@ -39,4 +43,28 @@ func (s *Store) HotQueries() map[string]string {
 		"purge sends":             purgeSends,
 		"token":                   tokenByHash,
 	}
+}
+
+// Lead makes a transaction that takes exactly so many companions, which are there after begun, and commits unless end
+// says otherwise.
+func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func() error) error {
+	leave, err := s.gate.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	begun()
+	g := &group{s: s}
+	err = s.begin(ctx, func(ctx context.Context) error {
+		for range companions {
+			c := <-s.gate.company
+			g.companions = append(g.companions, c)
+			if err := g.take(ctx, c); err != nil {
+				return err
+			}
+		}
+		return end()
+	})
+	g.end(err)
+	return err
 }
