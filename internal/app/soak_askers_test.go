@@ -110,7 +110,7 @@ func (c *chapter) trouble(what string) {
 	c.troubles = append(c.troubles, what)
 }
 
-// keepAsking asks one question after the other, most of them when the one before has its answer.
+// keepAsking asks one question after the other, most of them when the one before has its answer, or has none for long.
 func (c *chapter) keepAsking(room string) {
 	for {
 		select {
@@ -144,11 +144,14 @@ func (c *chapter) keepAsking(room string) {
 		if a.plan.silent {
 			continue
 		}
+		long := time.NewTimer(5 * time.Second)
 		select {
 		case <-first:
+		case <-long.C:
 		case <-c.stop:
 		case <-c.ctx.Done():
 		}
+		long.Stop()
 	}
 }
 
