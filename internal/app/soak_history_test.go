@@ -29,6 +29,8 @@ type history struct {
 	failed    int                        // effects given up
 	events    map[string]testserver.Event
 	order     []testserver.Event // all rooms' events, one room after the other, oldest first
+	redacted  map[string]bool    // by event
+	posts     map[int]int        // how many messages a question stands in, by its number
 	unheard   []string           // what was found wrong before the leftovers were cancelled
 	quiet     time.Time          // since when there is nothing to do but to wait for the homeserver
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -12,6 +11,7 @@ import (
 // violations are everything that is not as it must be, after everything has come to its end.
 func (h *history) violations() (all []string) {
 	h.readList()
+	h.sortOut()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, invariant := range []struct {
@@ -65,19 +65,24 @@ func (h *history) askedOnce() (v []string) {
 	return v
 }
 
-// posts are the messages that a question stands in.
-func (h *history) posts(number int) (posts []testserver.Event) {
+// sortOut finds what was redacted, and the messages that each question stands in.
+func (h *history) sortOut() {
+	h.redacted, h.posts = map[string]bool{}, map[int]int{}
 	for _, e := range h.order {
-		if isQuestion(e) && questionNumber(e.Field("question")) == number && !h.gone(e) {
-			posts = append(posts, e)
+		if e.Type == "m.room.redaction" {
+			h.redacted[redactedBy(e)] = true
 		}
 	}
-	return posts
+	for _, e := range h.order {
+		if isQuestion(e) && !h.gone(e) {
+			h.posts[questionNumber(e.Field("question"))]++
+		}
+	}
 }
 
 func (h *history) postedOnce() (v []string) {
 	for _, a := range h.asks {
-		posts := len(h.posts(a.plan.number))
+		posts := h.posts[a.plan.number]
 		stored := len(h.numbers[a.plan.number]) > 0
 		if posts > 1 || posts == 1 && !stored {
 			v = append(v, fmt.Sprintf("question %d stands in the room %d times", a.plan.number, posts))
@@ -184,7 +189,7 @@ func (h *history) outcomesAreTold() (v []string) {
 		}
 	}
 	for id, count := range counts {
-		want := len(h.posts(questionNumber(h.questions[id].Items[0].Prompt)))
+		want := h.posts[questionNumber(h.questions[id].Items[0].Prompt)]
 		if count.notices != want || count.edits != want {
 			v = append(v, fmt.Sprintf("question %s, posted %d times and %s, has %d notices and %d edits", id, want, h.questions[id].State, count.notices, count.edits))
 		}
@@ -304,9 +309,7 @@ func (h *history) nothingElse() (v []string) {
 // gone is true of what was redacted. A homeserver that crashes may lose one half of a redaction: Dendrite can forget to
 // show the redaction, or show the event once more as it was.
 func (h *history) gone(e testserver.Event) bool {
-	return string(e.Content) == "{}" || slices.ContainsFunc(h.order, func(r testserver.Event) bool {
-		return r.Type == "m.room.redaction" && redactedBy(r) == e.ID
-	})
+	return string(e.Content) == "{}" || h.redacted[e.ID]
 }
 
 func redactedBy(e testserver.Event) string {
