@@ -36,6 +36,29 @@ func lateServer(r *rig) *late {
 	return l
 }
 
+// off lets the homeserver answer again; what it has taken it keeps.
+func (l *late) off() {
+	l.r.server.mu.Lock()
+	defer l.r.server.mu.Unlock()
+	l.on = false
+}
+
+// lose forgets what the homeserver has taken and gives the path of the first of it.
+func (l *late) lose() string {
+	l.r.server.mu.Lock()
+	defer l.r.server.mu.Unlock()
+	path := l.held[0].URL.Path
+	l.on, l.held, l.body = false, nil, nil
+	return path
+}
+
+// after runs when a send was taken and not yet answered.
+func (r *rig) after(do func(http.ResponseWriter, *http.Request)) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	r.server.after = do
+}
+
 // land puts what was kept back into the room, and gives the events.
 func (l *late) land() (events []map[string]any) {
 	l.r.server.mu.Lock()
@@ -108,15 +131,17 @@ func TestNeverArrived(t *testing.T) {
 	homeserver := lateServer(r)
 	r.asked(plain())
 	r.pump()
-	first := homeserver.held[0].URL.Path
-	homeserver.on, homeserver.held = false, nil
+	first := homeserver.lose()
 	r.clock.move(time.Second)
 	r.pump()
 	r.clock.move(flight)
 	if errs := r.pump(); len(errs) != 0 {
 		t.Fatalf("it still waits: %v", errs)
 	}
-	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 || r.server.txns[first] == "" {
+	r.server.mu.Lock()
+	again := r.server.txns[first]
+	r.server.mu.Unlock()
+	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 || again == "" {
 		t.Errorf("sent %d times, under %v", len(sent), r.server.txns)
 	}
 }
@@ -141,7 +166,7 @@ func TestSentTwice(t *testing.T) {
 	homeserver := lateServer(r)
 	q := r.asked(plain())
 	r.pump()
-	homeserver.on = false
+	homeserver.off()
 	r.clock.move(time.Second)
 	r.pump()
 	r.clock.move(flight)
@@ -167,26 +192,26 @@ func TestEchoBeforeAnswer(t *testing.T) {
 	homeserver := lateServer(r)
 	q := r.asked(plain())
 	r.pump()
-	homeserver.on = false
+	homeserver.off()
 	r.clock.move(time.Second)
 	r.pump()
 	r.clock.move(flight)
-	var first map[string]any
-	r.server.mu.Lock()
-	r.server.after = func(http.ResponseWriter, *http.Request) {
+	landed := make(chan map[string]any, 1)
+	r.after(func(http.ResponseWriter, *http.Request) {
 		r.server.mu.Unlock()
 		defer r.server.mu.Lock()
-		first = homeserver.land()[0]
-		r.put("1", r.echo(first))
+		event := homeserver.land()[0]
+		r.put("1", r.echo(event))
 		r.work()
-	}
-	r.server.mu.Unlock()
+		landed <- event
+	})
 	r.pump()
+	first := <-landed
 	if got := r.question(q.ID).Delivery.Message; string(got) != first["event_id"] {
 		t.Errorf("the question stands in %s, want %s", got, first["event_id"])
 	}
 	second := r.server.sent(room, "m.room.message")[0]
-	r.server.after = nil
+	r.after(nil)
 	r.put("2", r.echo(second))
 	r.work()
 	if gone := r.server.sent(room, "m.room.redaction"); len(gone) != 1 || gone[0]["content"].(map[string]any)["redacts"] != second["event_id"] {
@@ -286,20 +311,17 @@ func TestStepEndedInFlight(t *testing.T) {
 // A number reaction that comes up after its question was closed is taken away.
 func TestReactionEndedInFlight(t *testing.T) {
 	r := newRig(t, nil)
-	var homeserver *late
-	r.server.mu.Lock()
-	r.server.after = func(http.ResponseWriter, *http.Request) {
+	late := make(chan *late, 1)
+	r.after(func(http.ResponseWriter, *http.Request) {
 		r.server.after = nil
 		r.server.mu.Unlock()
 		defer r.server.mu.Lock()
-		homeserver = lateServer(r) // for the reactions
-	}
-	r.server.mu.Unlock()
+		late <- lateServer(r) // for the reactions
+	})
 	q := r.asked(plain())
 	r.pump()
-	r.server.mu.Lock()
-	homeserver.on = false
-	r.server.mu.Unlock()
+	homeserver := <-late
+	homeserver.off()
 	_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
 	noError(t, err)
 	if errs := r.pump(); !held(errs) {
