@@ -118,14 +118,24 @@ func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	if q.Scope != Direct {
 		return nil
 	}
-	r, err := e.Gatekeeper.Rights(ctx, q, q.Target, false)
-	if err != nil {
+	r, err := e.rights(ctx, q, q.Target)
+	switch {
+	case r.Unreadable, err == nil && r.Member && !r.Machine && !r.IsAsker:
+		return nil
+	case err != nil:
 		return fmt.Errorf("read the target's rights: %w", err)
 	}
-	if r.Unreadable || r.Member && !r.Machine && !r.IsAsker {
-		return nil
-	}
 	return &Error{CodeTargetNotPermitted, "/target_user_id", "the target is not a person who has joined the room"}
+}
+
+// rights reads what a person may do. That somebody is no member is not believed of a copy, which may be behind: whoever
+// has just joined would be refused for good.
+func (e *Engine) rights(ctx context.Context, q Question, who UserID) (Rights, error) {
+	r, err := e.Gatekeeper.Rights(ctx, q, who, false)
+	if err != nil || r.Unreadable || r.Member || r.Machine || r.IsAsker {
+		return r, err
+	}
+	return e.Gatekeeper.Rights(ctx, q, who, true)
 }
 
 // Fetch gives a question to its own asker; anybody else's is CodeNotFound.

@@ -227,6 +227,29 @@ func TestATargetMustBeAbleToAnswer(t *testing.T) {
 	}
 }
 
+// Whoever has just joined is a member although our copy of the room is behind: as the target of a question, which is no
+// reason to refuse it either while the room cannot be read, and as a responder.
+func TestJustJoined(t *testing.T) {
+	b := newBench(t)
+	newcomer := bridge.UserID("@new:ex.org")
+	b.room.joined = map[bridge.UserID]bridge.Rights{newcomer: {Member: true}}
+	direct := func() bridge.Question {
+		q := b.question()
+		q.Scope, q.Target = bridge.Direct, newcomer
+		return q
+	}
+	q := b.ask(direct())
+	b.work()
+	b.receive(b.reply(newcomer, q.ID, "2"))
+	if got := b.get(q.ID); got.Answer == nil || got.Answer.By.ID != newcomer {
+		t.Errorf("the question is %s", got.State)
+	}
+	b.room.joined[newcomer], b.room.unread = bridge.Rights{Unreadable: true}, errors.New("the homeserver is away")
+	if _, _, err := b.Ask(b.ctx, direct()); err != nil {
+		t.Errorf("refused while the room cannot be read: %v", err)
+	}
+}
+
 func TestHeldUntilSomebodyComes(t *testing.T) {
 	b := newBench(t)
 	b.room.fails = &bridge.ErrHeld{Reason: "nobody else has joined", Again: time.Hour}

@@ -22,6 +22,8 @@ type room struct {
 	controls []string // "$post1 q_1/render/0", …
 	posts    []string // "render q_1/render/0", "tell stale answered @dana:ex.org", …
 	rights   map[bridge.UserID]bridge.Rights
+	unread   error                           // why rights cannot be read fresh
+	joined   map[bridge.UserID]bridge.Rights // who our copy does not know yet; read fresh, it does
 	alone    bool
 	fails    error // what Render and Updated return
 	unclosed error // what Settled returns
@@ -120,9 +122,12 @@ func chosen(ids ...bridge.OptionID) bridge.Chosen {
 	return bridge.Chosen{Choice: bridge.Choice{Via: bridge.ViaReply, Items: []bridge.ItemChoice{{Selected: ids}}}}
 }
 
-func (r *room) Rights(_ context.Context, _ bridge.Question, who bridge.UserID, _ bool) (bridge.Rights, error) {
+func (r *room) Rights(_ context.Context, _ bridge.Question, who bridge.UserID, fresh bool) (bridge.Rights, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if rights, ok := r.joined[who]; ok && fresh {
+		return rights, r.unread
+	}
 	return r.rights[who], nil
 }
 

@@ -60,7 +60,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		}
 		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: string(r.q.State)})
 	}
-	rights, err := e.Gatekeeper.Rights(ctx, r.q, in.Sender, false)
+	rights, err := e.rights(ctx, r.q, in.Sender)
 	if err != nil {
 		return false, fmt.Errorf("read the sender's rights: %w", err)
 	}
