@@ -32,7 +32,7 @@ check:
 
 soak: soak-crash soak-fuzz soak-ajv
 
-# ROUNDS kills of each kind, a quarter of an hour each; SEED decides what everybody does.
+# ROUNDS kills of each kind, about ten minutes each; SEED decides what everybody does.
 soak-crash: $(DENDRITE)
 	$(GO) test ./internal/app -run '^TestSoak' -count=1 -parallel 1 -timeout 4h -v -soak.rounds=$(ROUNDS) -soak.seed=$(SEED)
 

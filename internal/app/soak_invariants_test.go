@@ -300,10 +300,23 @@ func (h *history) nothingElse() (v []string) {
 			}
 		}
 	}
+	if lost := h.neverPushed(); lost > 0 {
+		h.s.t.Logf("the homeserver has never pushed %d of %d events", lost, len(h.order))
+	}
 	if takenBack > 0 {
 		h.s.t.Logf("%d messages were made twice of one send, and taken back", takenBack)
 	}
 	return v
+}
+
+// neverPushed counts what a homeserver that was killed shows in its rooms and has not pushed.
+func (h *history) neverPushed() (n int) {
+	for _, e := range h.order {
+		if (e.Type == "m.room.message" || e.Type == "m.reaction") && h.inbox[e.ID] == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // gone is true of what was redacted. A homeserver that crashes may lose one half of a redaction: Dendrite can forget to
