@@ -71,7 +71,9 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*brid
 	// cannot be set, there is none.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.hold + s.ReplyTimeout))
 	// The server sees a client leave only once it is past the body, which a GET seldom has.
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	if r.Body != http.NoBody {
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	}
 	woken, cancel := s.Hub.Subscribe(a.id)
 	defer cancel()
 	over := a.hold == 0
