@@ -2,16 +2,19 @@
 # make build   the programs, into bin/; the homeserver for demo and tests takes a minute or two the first time
 # make test    everything that must hold, race detector on
 # make check   formatting, vet, module files
-# make soak    what takes longer: fuzzing, 200,000 documents against ajv
-# make bench   how fast decoding, validating, rendering and storing are
+# make soak    what takes longer, all of it (soak-crash, soak-fuzz, soak-ajv): bridge and homeserver killed at random
+#              under load, fuzzing, 200,000 documents against ajv
+# make bench   how fast decoding, validating, rendering, storing and serving are, as ratios
 
 GO ?= go
 NPM ?= npm
 FUZZTIME ?= 60s
+ROUNDS ?= 200
+SEED ?= 1
 DENDRITE := bin/dendrite
 AJV := schema/ajv/node_modules/.installed
 
-.PHONY: run build test check soak bench clean
+.PHONY: run build test check soak soak-crash soak-fuzz soak-ajv bench clean
 
 run: build
 	bin/questiond demo
@@ -27,11 +30,22 @@ check:
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
 
-soak: $(AJV)
+soak: soak-crash soak-fuzz soak-ajv
+
+# ROUNDS kills of each kind, a quarter of an hour each; SEED decides what everybody does.
+soak-crash: $(DENDRITE)
+	$(GO) test ./internal/app -run '^TestSoak' -count=1 -parallel 1 -timeout 4h -v -soak.rounds=$(ROUNDS) -soak.seed=$(SEED)
+
+soak-fuzz:
+	@set -e; for target in schema:FuzzDecode schema:FuzzBodies bridge:FuzzMatch bridge:FuzzFold \
+		internal/matrix:FuzzTransaction internal/matrix:FuzzInteraction internal/matrix:FuzzRelation internal/matrix:FuzzSpoken; do \
+		echo "$$target"; \
+		$(GO) test ./$${target%:*} -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+	done
+
+soak-ajv: $(AJV)
 	$(GO) test ./schema -run AgreesWithAJV -count=1 -timeout 30m -v -ajv.n=200000
 	$(GO) test ./schema -run AJVComparisonBites -count=1 -timeout 30m -v -ajv.bite
-	$(GO) test ./schema -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
-	$(GO) test ./schema -run '^$$' -fuzz '^FuzzBodies$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 
 bench: export QUESTION_BENCH_TABLE := $(CURDIR)/bin/performance.md
 bench:

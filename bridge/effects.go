@@ -41,9 +41,14 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 	return fmt.Errorf("no handler for effects of kind %s", f.Kind)
 }
 
+// renderPayload is what a render may say beside its question. Arrived: its message stands in the conversation already.
+type renderPayload struct {
+	Arrived bool `json:"arrived,omitempty"`
+}
+
 func (e *Engine) render(ctx context.Context, q Question, p Posting, f Effect) error {
-	if q.State.Terminal() && f.Attempts <= 1 {
-		return nil // settled before it was posted: never posted
+	if q.State.Terminal() {
+		return e.posthumous(ctx, q, p, f)
 	}
 	if q.Carried != nil || q.Delivery.State == Posted { // it stands there already
 		return e.controls(ctx, q.ID, f.Key)
@@ -73,6 +78,21 @@ func (e *Engine) controls(ctx context.Context, id QuestionID, key string) error 
 		return err
 	}
 	return ended(ctx, e.Channel.Controls(ctx, q, p, key))
+}
+
+// posthumous saves what an earlier try has posted of a question that has ended meanwhile, so that it is closed. What was
+// never tried is never posted.
+func (e *Engine) posthumous(ctx context.Context, q Question, p Posting, f Effect) error {
+	var payload renderPayload
+	_ = json.Unmarshal(f.Payload, &payload) // another kind's has no such thing in it
+	if q.Carried != nil || f.Attempts <= 1 && !payload.Arrived {
+		return nil
+	}
+	change, err := e.Channel.Render(ctx, q, p, f.Key)
+	if err != nil || len(change.Messages) == 0 {
+		return ended(ctx, err)
+	}
+	return e.posted(ctx, q, p, change)
 }
 
 // ended takes an effect that can never be done for done.
@@ -143,7 +163,10 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 	if err := json.Unmarshal(f.Payload, &payload); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
-	if q.State.Terminal() || q.Revision != payload.Revision {
+	if q.State.Terminal() {
+		return e.posthumous(ctx, q, p, f)
+	}
+	if q.Revision != payload.Revision {
 		return nil
 	}
 	if !p.Moving && !payload.Quiet { // its step is shown already

@@ -277,7 +277,7 @@ func (b *bench) root(id bridge.QuestionID) bridge.MessageID {
 func (b *bench) echo(id bridge.QuestionID, seq int64, at time.Time) {
 	b.t.Helper()
 	q := b.get(id)
-	if err := b.Echoed(b.ctx, bridge.Echo{Question: id, Conversation: q.Conversation, Message: b.root(id), Seq: seq, SentAt: at}); err != nil {
+	if _, err := b.Echoed(b.ctx, bridge.Echo{Question: id, Conversation: q.Conversation, Message: b.root(id), Seq: seq, SentAt: at}); err != nil {
 		b.t.Fatal(err)
 	}
 }

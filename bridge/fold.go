@@ -15,8 +15,9 @@ import (
 // space collapsed. It never uses compatibility composition: ² is not 2.
 func Fold(s string) string {
 	if isASCII(s) {
-		s = strings.ToLower(s) // which is all that the next two lines would do to it
+		s = strings.ToLower(s) // which is all that the lines below would do to it
 	} else {
+		s = strings.Map(visible, s) // first: what they hold apart is composed
 		s = norm.NFC.String(width.Fold.String(norm.NFC.String(s)))
 		s = norm.NFC.String(cases.Fold().String(s))
 	}
@@ -28,8 +29,6 @@ func Fold(s string) string {
 			space = b.Len() > 0
 			digit = false
 			continue
-		case r >= utf8.RuneSelf && (unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)):
-			continue
 		case r == keycap && digit:
 			digit = false
 			continue
@@ -37,6 +36,9 @@ func Fold(s string) string {
 		if space {
 			b.WriteByte(' ')
 			space = false
+		}
+		if unicode.Is(unicode.Cherokee, r) {
+			r = unicode.ToUpper(r) // its large letters are the folded ones; x/text takes each for the other
 		}
 		d, ok := decimal(r)
 		digit = ok
@@ -56,6 +58,14 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// visible drops format characters and variation selectors.
+func visible(r rune) rune {
+	if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+		return -1
+	}
+	return r
 }
 
 const keycap = '\u20e3'

@@ -34,6 +34,7 @@ func (p Posting) Current() (m Message, ok bool) {
 	return p.Messages[len(p.Messages)-1], true
 }
 
+// has says whether the message is one of the posting's.
 func (p Posting) has(id MessageID) bool {
 	return slices.ContainsFunc(p.Messages, func(m Message) bool { return m.ID == id })
 }

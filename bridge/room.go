@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -67,8 +68,48 @@ type Echo struct {
 	SentAt       time.Time // by the clock of the server that it was sent through, like the times of interactions
 }
 
-// Echoed ties a message of ours to its question and notes where it stands. It joins a store transaction of its caller.
-func (e *Engine) Echoed(ctx context.Context, echo Echo) error { return e.Store.SeenMessage(ctx, echo) }
+// Echoed ties a message of ours to its question and notes where it stands; over says that the question has ended. It
+// joins a store transaction of its caller.
+func (e *Engine) Echoed(ctx context.Context, echo Echo) (over bool, err error) {
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.Store.SeenMessage(ctx, echo); err != nil {
+			return err
+		}
+		q, err := e.Store.Question(ctx, echo.Question)
+		over = q.State.Terminal()
+		return err
+	})
+	return over, err
+}
+
+// AskedLate takes the echo of a message that asks a question which has ended, sent under a key, and marks it as handled.
+// Where the message was not known when the question was closed, it is closed now.
+func (e *Engine) AskedLate(ctx context.Context, echo Echo, sentAs string) error {
+	arrived, err := json.Marshal(renderPayload{Arrived: true})
+	if err != nil {
+		return err
+	}
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		p, err := e.Store.Posting(ctx, echo.Question)
+		if err != nil {
+			return err
+		}
+		if !p.has(echo.Message) {
+			now := e.Clock.Now()
+			err := e.Store.AddEffects(ctx,
+				Effect{Kind: EffectRender, Question: echo.Question, Key: sentAs, Payload: arrived, Due: now},
+				Effect{Kind: EffectSettled, Question: echo.Question, Key: effectKey(echo.Question, EffectSettled, 0), Due: now})
+			if err != nil {
+				return err
+			}
+		}
+		return e.Store.FinishInteraction(ctx, InteractionID(echo.Message))
+	})
+	if err == nil {
+		e.Owed()
+	}
+	return err
+}
 
 // QuestionRedacted records that a message of the conversation was redacted. A pending question whose current message it
 // was can no longer be answered there; its asker sees so, and the deadline still holds. ok says whether the message was

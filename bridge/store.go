@@ -88,8 +88,10 @@ type Outbox interface {
 	ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]Effect, error)
 	// FinishEffect removes a done effect.
 	FinishEffect(ctx context.Context, id int64) error
-	// PostponeEffect makes a claimed effect due again at a later time.
+	// PostponeEffect makes a claimed effect due again at a later time: it has to wait, and nothing is wrong.
 	PostponeEffect(ctx context.Context, id int64, due time.Time, why string) error
+	// RetryEffect makes a claimed effect that failed due again at a later time, and counts the failure.
+	RetryEffect(ctx context.Context, id int64, due time.Time, why string) error
 	// HastenEffects makes the effects of a question in the lane "" due now, whatever they wait for, except a claimed one.
 	HastenEffects(ctx context.Context, id QuestionID, now time.Time) error
 	// FailEffect keeps an effect as given up, visible to the operator and out of its question's way.
@@ -138,6 +140,7 @@ type Effect struct {
 	Payload  json.RawMessage // what the kind needs beside the question
 	Due      time.Time       // of a claimed one, the end of its lease
 	Attempts int             // including the one that a claim begins
+	Failures int             // how many of them failed: those that had to wait did not
 }
 
 // EffectKind is what an effect does; each kind has one handler.

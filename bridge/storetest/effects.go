@@ -16,7 +16,7 @@ var effects = []promise{
 		k.ok(k.AddEffects(k.Context(), e))
 		claimed, _ := k.claim(e.Due, 10)
 		k.is("number", len(claimed), 1)
-		e.ID, e.Attempts, e.Due = claimed[0].ID, 1, e.Due.Add(time.Minute)
+		e.ID, e.Attempts, e.Failures, e.Due = claimed[0].ID, 1, 0, e.Due.Add(time.Minute)
 		k.is("effect", claimed[0], e)
 	}},
 	{"an effect without payload or question", func(k *kit) {
@@ -90,6 +90,17 @@ var effects = []promise{
 		claimed, keys = k.claim(after(500), 10)
 		k.is("due", keys, []string{"a"})
 		k.is("attempts", claimed[0].Attempts, 2)
+		k.is("failures", claimed[0].Failures, 0)
+	}},
+	{"a retried effect is due again later, and has failed once more", func(k *kit) {
+		k.add(k.ask().ID, "a")
+		for failures := range 3 {
+			claimed, _ := k.claim(after(failures), 10)
+			k.is("failures", claimed[0].Failures, failures)
+			k.ok(k.RetryEffect(k.Context(), claimed[0].ID, after(failures+1), "broken"))
+			_, keys := k.claim(after(failures), 10)
+			k.is("early", len(keys), 0)
+		}
 	}},
 	{"a failed effect is out of the way", func(k *kit) {
 		q := k.ask()

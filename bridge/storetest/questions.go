@@ -112,6 +112,7 @@ var questions = []promise{
 			"AddEffects":     k.AddEffects(ctx, bridge.Effect{Kind: bridge.EffectTell, Question: id, Due: start}),
 			"FinishEffect":   k.FinishEffect(ctx, 4711),
 			"PostponeEffect": k.PostponeEffect(ctx, 4711, start, ""),
+			"RetryEffect":    k.RetryEffect(ctx, 4711, start, ""),
 			"FailEffect":     k.FailEffect(ctx, 4711, ""),
 		} {
 			k.code(what, err, bridge.CodeNotFound)

@@ -81,7 +81,7 @@ func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
 	return map[bridge.EffectKind]outbox.Kind{
 		bridge.EffectRender:  {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
 		bridge.EffectUpdate:  {Handler: engine, Attempts: 10, Backoff: 5 * time.Second, MaxBackoff: time.Hour},
-		bridge.EffectSettled: {Handler: engine, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		bridge.EffectSettled: {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
 		bridge.EffectTell:    {Handler: engine, Attempts: 1},
 	}
 }

@@ -43,7 +43,7 @@ func fill(b *testing.B, path string, pending int) {
 	store, err := sqlstore.Open(ctx, sqlstore.Config{Type: sqlstore.SQLite, Path: path})
 	check(err)
 	now := bridge.SystemClock{}.Now()
-	template := asked(b, "!template:"+benchDomain, now)
+	template := questionOf(b, "!template:"+benchDomain, now)
 	check(store.CreateQuestion(ctx, template))
 	check(store.Close())
 
@@ -102,8 +102,8 @@ func indexesOf(ctx context.Context, b *testing.B, db *sql.DB) map[string]string 
 	return all
 }
 
-// asked makes a question as an ask by HTTP does.
-func asked(b *testing.B, room bridge.ConversationID, now time.Time) bridge.Question {
+// questionOf makes a question as an ask by HTTP does.
+func questionOf(b *testing.B, room bridge.ConversationID, now time.Time) bridge.Question {
 	b.Helper()
 	ask, err := schema.DecodeAsk([]byte(askBody))
 	if err != nil {

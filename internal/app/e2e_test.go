@@ -90,7 +90,7 @@ func serveForTest(path, death string) error {
 	if err != nil {
 		return err
 	}
-	opts := Options{Config: cfg, Registration: reg, Log: zerolog.New(os.Stderr).With().Timestamp().Logger()}
+	opts := Options{Config: cfg, Registration: reg, Log: zerolog.New(os.Stderr).Level(zerolog.DebugLevel).With().Timestamp().Logger()}
 	ctx = opts.Log.WithContext(ctx)
 	listeners, err := opts.listen(ctx)
 	if err != nil {

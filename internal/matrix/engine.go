@@ -14,8 +14,12 @@ type Engine interface {
 	Receive(ctx context.Context, in bridge.Interaction) error
 
 	// Echoed says that a message we sent came back to us: it ties the message to its question and notes where it stands
-	// in the order of what we received. It is called inside a store transaction that travels in ctx.
-	Echoed(ctx context.Context, e bridge.Echo) error
+	// in the order of what we received. over says that the question has ended. It is called inside a store transaction
+	// that travels in ctx.
+	Echoed(ctx context.Context, e bridge.Echo) (over bool, err error)
+	// AskedLate takes the echo of a message that asks a question which has ended, and the key it was sent under: it is
+	// closed, if it was not, and marked as handled.
+	AskedLate(ctx context.Context, e bridge.Echo, sentAs string) error
 
 	// Adopt stores a question that its carrier posted, and marks the event as handled. An equal question under the same
 	// elicitation id is no error; CodeElicitationConflict and CodeSubjectConflict are told to the carrier by us.

@@ -149,7 +149,7 @@ func (f *fakeServer) messages(r *http.Request) (int, any) {
 	chunk := []map[string]any{}
 	for end > 0 && len(chunk) < 2 {
 		end--
-		if f := r.URL.Query().Get("filter"); f == "" || strings.Contains(f, fmt.Sprint(room.events[end]["type"])) {
+		if f := r.URL.Query().Get("filter"); !strings.Contains(f, "types") || strings.Contains(f, fmt.Sprint(room.events[end]["type"])) {
 			chunk = append(chunk, room.events[end])
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"maunium.net/go/mautrix"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -82,32 +84,78 @@ func sentAt(says time.Time, ev bridge.InboxEvent) time.Time {
 	return says
 }
 
-// echo takes a message of ours that came back: it names the send that it is, whose result we may not know yet.
+// echo takes a message of ours that came back: it names the send that it is, whose result we may not know yet. What must
+// not stand there is taken back or closed.
 func (w *worker) echo(ctx context.Context, e event, ev bridge.InboxEvent) error {
-	return w.s.store.Atomically(ctx, func(ctx context.Context) error {
-		if err := w.finish(ctx, e); err != nil {
-			return err
-		}
-		key := e.Content.string(sendKey)
-		if key == "" {
-			return nil
-		}
+	echo := bridge.Echo{
+		Conversation: bridge.ConversationID(e.Room), Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: sentAt(e.SentAt, ev),
+	}
+	key := e.Content.string(sendKey)
+	var fate fate
+	err := w.s.store.Atomically(ctx, func(ctx context.Context) error {
+		fate = stays
 		sent, ok, err := w.s.store.SendByKey(ctx, key)
-		if err != nil || !ok || sent.Conversation != bridge.ConversationID(e.Room) {
+		if err != nil {
 			return err
 		}
-		if sent.Message == "" {
-			if err := w.s.store.SendDone(ctx, key, bridge.MessageID(e.ID)); err != nil {
+		if key == "" || !ok || sent.Conversation != echo.Conversation {
+			return w.finish(ctx, e)
+		}
+		recorded, err := w.s.store.SendDone(ctx, key, echo.Message)
+		if err != nil {
+			return err
+		}
+		over := false
+		if echo.Question = sent.Question; echo.Question != "" {
+			if over, err = w.engine.Echoed(ctx, echo); err != nil {
 				return err
 			}
 		}
-		if sent.Question == "" {
-			return nil
+		switch {
+		case recorded != echo.Message:
+			fate = isTwice
+		case over && e.isQuestion():
+			fate = asksLate
+		case over && sent.Message == "" && strings.Contains(key, keycapPart):
+			fate = offersLate
+		default:
+			return w.finish(ctx, e)
 		}
-		return w.engine.Echoed(ctx, bridge.Echo{
-			Question: sent.Question, Conversation: sent.Conversation, Message: bridge.MessageID(e.ID), Seq: ev.Seq, SentAt: sentAt(e.SentAt, ev),
-		})
+		return nil
 	})
+	switch {
+	case err != nil || fate == stays:
+		return err
+	case fate == asksLate:
+		return w.engine.AskedLate(ctx, echo, key)
+	}
+	return w.takeBack(ctx, e, fate)
+}
+
+// fate is what becomes of a message of ours that came back.
+type fate string
+
+const (
+	stays fate = ""
+	// A homeserver may make two messages of one send: it had the first in hand when we looked for it, or when it
+	// crashed. The one that was recorded first counts; a reply to the other is a reply to the question all the same.
+	isTwice fate = "sent twice"
+	// The question ended before we knew that this asks it, or that this number reaction offers an answer.
+	asksLate   fate = "asks a question that has ended"
+	offersLate fate = "offers an answer to a question that has ended"
+)
+
+func (w *worker) takeBack(ctx context.Context, e event, why fate) error {
+	log := zerolog.Ctx(ctx)
+	log.Warn().Str("why", string(why)).Msg("Taking a message of ours back")
+	err := w.s.sends.redact(ctx, bridge.ConversationID(e.Room), bridge.MessageID(e.ID), string(why))
+	if err != nil && temporary(err) {
+		return err
+	}
+	if err != nil {
+		log.Warn().Err(err).Msg("Could not take it back")
+	}
+	return w.finish(ctx, e)
 }
 
 // redaction takes an event that was taken away: a question cannot be answered in its room any more, and a reply that was

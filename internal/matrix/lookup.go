@@ -2,9 +2,11 @@ package matrix
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"maunium.net/go/mautrix"
@@ -18,6 +20,24 @@ const (
 	lookUpPages = 500
 )
 
+// Some homeservers lose events between two pages: Dendrite passes over those at the same depth as the last one of a
+// page. So pages are as large as homeservers give them, and a short one is a first guess that is never gone on from.
+const (
+	shortPage = 100
+	longPage  = 1000
+)
+
+// pageLimit asks for pages of a size. Dendrite allows the parameter 100 at most, and the filter, which others do not
+// look at for that, any number.
+func pageLimit(query url.Values, limit int, types ...string) {
+	filter, _ := json.Marshal(struct {
+		Limit int      `json:"limit"`
+		Types []string `json:"types,omitempty"`
+	}{limit, types})
+	query.Set("limit", strconv.Itoa(limit))
+	query.Set("filter", string(filter))
+}
+
 type messagesPage struct {
 	Chunk []jsonEvent `json:"chunk"`
 	End   string      `json:"end"`
@@ -26,9 +46,10 @@ type messagesPage struct {
 // lookUp searches the room for a send of ours by its key, from now back to its first try. found is false only when all
 // of it was read; anything less is an error, because a message that was not looked for everywhere may be there.
 func (s *sends) lookUp(ctx context.Context, saved bridge.Send) (m bridge.MessageID, found bool, err error) {
-	from := ""
+	from, limit := "", shortPage
 	for range lookUpPages {
-		query := url.Values{"dir": {"b"}, "limit": {"100"}}
+		query := url.Values{"dir": {"b"}}
+		pageLimit(query, limit)
 		if from != "" {
 			query.Set("from", from)
 		}
@@ -47,6 +68,10 @@ func (s *sends) lookUp(ctx context.Context, saved bridge.Send) (m bridge.Message
 		}
 		if past || page.End == "" || page.End == from {
 			return "", false, nil
+		}
+		if limit == shortPage {
+			limit = longPage
+			continue
 		}
 		from = page.End
 	}

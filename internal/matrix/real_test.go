@@ -39,7 +39,7 @@ type real struct {
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // a killed homeserver may hold its pushes back for more than a minute
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -120,13 +119,13 @@ func (s *Service) syncOnce(ctx context.Context) error {
 
 // redactionsBefore pages back through what a sync left out, to where the one before ended, and gives it oldest first.
 func (s *Service) redactionsBefore(ctx context.Context, room bridge.ConversationID, from, to string) ([]jsonEvent, error) {
-	filter, _ := json.Marshal(map[string]any{"types": []string{"m.room.redaction"}})
 	var found []jsonEvent
 	for range syncPages {
 		if from == "" {
 			break
 		}
-		query := url.Values{"dir": {"b"}, "limit": {"100"}, "from": {from}, "to": {to}, "filter": {string(filter)}}
+		query := url.Values{"dir": {"b"}, "from": {from}, "to": {to}}
+		pageLimit(query, longPage, "m.room.redaction")
 		var page messagesPage
 		path := mautrix.ClientURLPath{"v3", "rooms", string(room), "messages"}
 		err := s.hs.call(ctx, http.MethodGet, path, query, nil, &page)

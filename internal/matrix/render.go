@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,7 +35,7 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 // found gives what an earlier try has posted, for a question that was settled meanwhile: its message is to be closed.
 func (s *Service) found(ctx context.Context, p bridge.Posting, step int, key string) (bridge.Change, error) {
 	id, ok, err := s.sends.find(ctx, key)
-	if err != nil || !ok {
+	if err != nil || !ok || slices.ContainsFunc(p.Messages, func(m bridge.Message) bool { return m.ID == id }) {
 		return bridge.Change{}, err
 	}
 	m := bridge.Message{ID: id, PostedAt: s.clock.Now(), Item: step}

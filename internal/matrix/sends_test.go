@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -165,6 +166,36 @@ func TestLostAnswer(t *testing.T) {
 	}
 	if got := r.question(q.ID).Delivery; ours != 1 || string(got.Message) != id {
 		t.Errorf("posted %d times, delivery %+v", ours, got)
+	}
+}
+
+// A homeserver that loses events between two pages is asked for a page large enough for both.
+func TestLookUpAcrossPages(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	cut(r, 1)
+	r.asked(plain())
+	r.pump()
+	r.server.forgetTransactions()
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !strings.HasSuffix(req.URL.Path, "/messages") {
+			return false
+		}
+		page := map[string]any{"chunk": []any{map[string]any{
+			"event_id": "$other", "type": "m.room.message", "sender": "@dana:ex.org", "content": map[string]any{}, "origin_server_ts": testStart.UnixMilli(),
+		}}}
+		switch {
+		case strings.Contains(req.URL.Query().Get("filter"), "1000"):
+			page["chunk"] = r.server.rooms[room].events
+		case req.URL.Query().Get("from") == "":
+			page["end"] = "behind the question"
+		}
+		_ = json.NewEncoder(w).Encode(page)
+		return true
+	})
+	r.clock.move(time.Minute)
+	r.pump()
+	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 {
+		t.Errorf("sent %d times", len(sent))
 	}
 }
 

@@ -118,7 +118,7 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 	hs := newHomeserver(as, cfg.RequestTimeout, clock)
 	s := &Service{
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
-		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock},
+		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock, began: clock.Now()},
 		carriers: map[bridge.UserID]Carrier{}, machines: map[bridge.UserID]bool{hs.bot: true},
 		wake: make(chan struct{}, 1),
 	}

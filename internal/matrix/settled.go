@@ -155,13 +155,11 @@ func (s *Service) clearReactions(ctx context.Context, q bridge.Question, conv br
 			except != "" && strings.Contains(sent.Key, keycapPart+string(except)+"/") {
 			continue
 		}
-		m := sent.Message
-		if m == "" {
-			if m, _, err = s.sends.lookUp(ctx, sent); err != nil {
-				failed = errors.Join(failed, err)
-			}
+		m, put, err := s.sends.result(ctx, sent)
+		if err != nil {
+			failed = errors.Join(failed, err)
 		}
-		if m == "" {
+		if !put {
 			continue
 		}
 		if err := s.sends.redact(ctx, conv, m, "the question is settled"); err != nil && !temporary(err) {

@@ -29,8 +29,9 @@ type Inbox interface {
 type Sends interface {
 	// BeginSend saves a send before its first try, or returns the one saved under its key.
 	BeginSend(ctx context.Context, s bridge.Send) (saved bridge.Send, isNew bool, err error)
-	// SendDone records the message that a send became, and ties it to the send's question.
-	SendDone(ctx context.Context, key string, m bridge.MessageID) error
+	// SendDone records the message that a send became, unless one is recorded already, ties it to the send's question, and
+	// gives the recorded one.
+	SendDone(ctx context.Context, key string, m bridge.MessageID) (recorded bridge.MessageID, err error)
 	// InDoubt says whether a message that we sent to the room may have arrived without our knowing its id.
 	InDoubt(ctx context.Context, room bridge.ConversationID) (bool, error)
 	// SendByKey finds a send; ok is false when there is none.

@@ -31,7 +31,7 @@ func (h HandlerFunc) Run(ctx context.Context, f bridge.Effect) error { return h(
 // Kind is how one kind of effect is done.
 type Kind struct {
 	Handler Handler
-	// Attempts is how often it is tried before it is given up; 0 is until it succeeds.
+	// Attempts is how often it may fail before it is given up; 0 is without an end.
 	Attempts int
 	// Backoff is the wait after the first failure, which doubles with each further one up to MaxBackoff.
 	Backoff    time.Duration
@@ -149,13 +149,13 @@ func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err err
 	case errors.As(err, &retry):
 		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
 		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
-	case kind.Attempts > 0 && f.Attempts >= kind.Attempts:
+	case kind.Attempts > 0 && f.Failures+1 >= kind.Attempts:
 		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
 		return w.Store.FailEffect(ctx, f.ID, err.Error())
 	}
-	wait := Backoff(kind, f.Attempts)
+	wait := Backoff(kind, f.Failures+1)
 	zerolog.Ctx(ctx).Warn().Err(err).Dur("after", wait).Msg("An effect failed and will be tried again")
-	return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(wait), err.Error())
+	return w.Store.RetryEffect(ctx, f.ID, w.Clock.Now().Add(wait), err.Error())
 }
 
 // keep logs that a result could not be stored: the lease will end and the effect will run again, which every handler
@@ -178,11 +178,11 @@ func run(ctx context.Context, h Handler, f bridge.Effect) (err error) {
 	return h.Run(ctx, f)
 }
 
-// Backoff is the wait after the given number of attempts: doubled each time, at most the kind's maximum, and spread by a
+// Backoff is the wait after the given number of failures: doubled each time, at most the kind's maximum, and spread by a
 // quarter either way so that retries do not come in lockstep.
-func Backoff(k Kind, attempts int) time.Duration {
+func Backoff(k Kind, failures int) time.Duration {
 	wait := k.Backoff
-	for i := 1; i < attempts && wait < k.MaxBackoff; i++ {
+	for i := 1; i < failures && wait < k.MaxBackoff; i++ {
 		wait *= 2
 	}
 	wait = min(wait, k.MaxBackoff)

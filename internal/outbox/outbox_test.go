@@ -61,6 +61,10 @@ func (s *shelf) PostponeEffect(_ context.Context, id int64, due time.Time, _ str
 	return s.change(id, "postponed", func(f *shelved) { f.leased, f.Due = false, due })
 }
 
+func (s *shelf) RetryEffect(_ context.Context, id int64, due time.Time, _ string) error {
+	return s.change(id, "retried", func(f *shelved) { f.leased, f.Due, f.Failures = false, due, f.Failures+1 })
+}
+
 func (s *shelf) FailEffect(_ context.Context, id int64, why string) error {
 	s.why = why // read only after the change below
 	return s.change(id, "failed", nil)
@@ -134,7 +138,7 @@ func TestAnEffectIsTriedUntilItSucceeds(t *testing.T) {
 			}
 			return nil
 		})})
-	expect(t, s, "postponed", "postponed", "finished")
+	expect(t, s, "retried", "retried", "finished")
 	for want := 1; want <= 3; want++ {
 		if got := <-attempts; got != want {
 			t.Errorf("attempt %d, want %d", got, want)
@@ -146,7 +150,7 @@ func TestAnEffectIsGivenUpVisibly(t *testing.T) {
 	s := newShelf(effect())
 	work(t, s, outbox.Kind{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond, Handler: outbox.HandlerFunc(
 		func(context.Context, bridge.Effect) error { return errors.New("never") })})
-	expect(t, s, "postponed", "failed")
+	expect(t, s, "retried", "failed")
 }
 
 func TestAPanicIsOneFailure(t *testing.T) {
@@ -162,7 +166,7 @@ func TestAPanicIsOneFailure(t *testing.T) {
 	for range 3 {
 		got[<-s.changed]++
 	}
-	if got["finished"] != 1 || got["postponed"] != 1 || got["failed"] != 1 {
+	if got["finished"] != 1 || got["retried"] != 1 || got["failed"] != 1 {
 		t.Errorf("changes %v", got)
 	}
 	if strings.Contains(s.why, "secret") { // what it said may hold what a person wrote
@@ -176,7 +180,8 @@ func TestACourtesyIsTriedOnce(t *testing.T) {
 	expect(t, s, "finished")
 }
 
-// TestHeldIsNoFailure shows that waiting for a room or for a rate limit never uses the attempts up.
+// TestHeldIsNoFailure shows that waiting for a room or for a rate limit never uses the attempts up, nor lengthens the
+// back-off.
 func TestHeldIsNoFailure(t *testing.T) {
 	for name, wait := range map[string]error{
 		"held":  &bridge.ErrHeld{Reason: "nobody is here", Again: time.Millisecond},
@@ -184,14 +189,20 @@ func TestHeldIsNoFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(effect())
-			work(t, s, outbox.Kind{Attempts: 2, Backoff: time.Hour, MaxBackoff: time.Hour, Handler: outbox.HandlerFunc(
+			work(t, s, outbox.Kind{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Hour, Handler: outbox.HandlerFunc(
 				func(_ context.Context, f bridge.Effect) error {
-					if f.Attempts < 5 {
+					switch {
+					case f.Attempts < 30: // a back-off that counted these would be an hour
 						return wait
+					case f.Attempts == 30:
+						return errors.New("the first failure")
 					}
 					return nil
 				})})
-			expect(t, s, "postponed", "postponed", "postponed", "postponed", "finished")
+			for range 29 {
+				expect(t, s, "postponed")
+			}
+			expect(t, s, "retried", "finished")
 		})
 	}
 }

@@ -60,7 +60,7 @@ func (s *Store) claimEffects() string {
 	)
 	UPDATE effects SET due = $2, claimed = TRUE, attempts = attempts + 1
 	WHERE id IN (SELECT id FROM due)
-	RETURNING id, question, lane, kind, key, due, attempts, payload`
+	RETURNING id, question, lane, kind, key, due, attempts, failures, payload`
 }
 
 // isFirst holds for an effect without an earlier unfinished one of its question and lane.
@@ -69,7 +69,7 @@ const isFirst = `NOT EXISTS (
 	WHERE earlier.question = effects.question AND earlier.lane = effects.lane AND earlier.id < effects.id AND NOT earlier.failed)`
 
 func scanEffect(row dbutil.Scannable) (e bridge.Effect, err error) {
-	err = row.Scan(&e.ID, text(&e.Question), text(&e.Lane), text(&e.Kind), text(&e.Key), moment(&e.Due), &e.Attempts, raw(&e.Payload))
+	err = row.Scan(&e.ID, text(&e.Question), text(&e.Lane), text(&e.Kind), text(&e.Key), moment(&e.Due), &e.Attempts, &e.Failures, raw(&e.Payload))
 	return e, err
 }
 
@@ -81,6 +81,11 @@ func (s *Store) FinishEffect(ctx context.Context, id int64) error {
 // PostponeEffect implements [bridge.Outbox].
 func (s *Store) PostponeEffect(ctx context.Context, id int64, due time.Time, why string) error {
 	return s.changeEffect(ctx, `UPDATE effects SET due = $2, why = $3, claimed = FALSE WHERE id = $1 AND NOT failed`, id, due, why)
+}
+
+// RetryEffect implements [bridge.Outbox].
+func (s *Store) RetryEffect(ctx context.Context, id int64, due time.Time, why string) error {
+	return s.changeEffect(ctx, `UPDATE effects SET due = $2, why = $3, claimed = FALSE, failures = failures + 1 WHERE id = $1 AND NOT failed`, id, due, why)
 }
 
 // FailEffect implements [bridge.Outbox].

@@ -29,7 +29,8 @@ func TestSends(t *testing.T) {
 		noError(t, err)
 		equal(t, "new again", isNew, false)
 		equal(t, "the one saved first", saved, send)
-		noError(t, s.SendDone(t.Context(), "k1", "$sent"))
+		equal(t, "recorded", must(s.SendDone(t.Context(), "k1", "$sent"))(t), "$sent")
+		equal(t, "recorded already", must(s.SendDone(t.Context(), "k1", "$again"))(t), "$sent")
 		send.Message = "$sent"
 		found, ok, err := s.SendByKey(t.Context(), "k1")
 		noError(t, err)
@@ -38,7 +39,8 @@ func TestSends(t *testing.T) {
 		_, ok, err = s.SendByKey(t.Context(), "none")
 		noError(t, err)
 		equal(t, "none", ok, false)
-		equal(t, "done with none", bridge.CodeOf(s.SendDone(t.Context(), "none", "$m")), bridge.CodeNotFound)
+		_, err = s.SendDone(t.Context(), "none", "$m")
+		equal(t, "done with none", bridge.CodeOf(err), bridge.CodeNotFound)
 
 		second := bridge.Send{Key: "k0", Question: q.ID, Conversation: room, FirstTry: start}
 		must2(s.BeginSend(t.Context(), second))(t)

@@ -41,12 +41,13 @@ func (s *Store) BeginSend(ctx context.Context, m bridge.Send) (saved bridge.Send
 	return saved, isNew, nil
 }
 
-// SendDone records the message that a send became, and ties it to its question: from now on, what is said about it is
-// about the question.
-func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) error {
-	return s.Atomically(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, `UPDATE sends SET message = $2 WHERE key = $1`, key, m)
-		if err := found(n == 1, err, "send"); err != nil {
+// SendDone records the message that a send became, unless one is recorded already, and gives the recorded one. It ties
+// it to its question: from now on, what is said about it is about the question.
+func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) (recorded bridge.MessageID, err error) {
+	err = s.Atomically(ctx, func(ctx context.Context) error {
+		var ok bool
+		recorded, ok, err = first(ctx, s, column[bridge.MessageID], sendDone, key, m)
+		if err := found(ok, err, "send"); err != nil {
 			return err
 		}
 		if _, err := s.exec(ctx, linkSend, key); err != nil {
@@ -54,7 +55,10 @@ func (s *Store) SendDone(ctx context.Context, key string, m bridge.MessageID) er
 		}
 		return nil
 	})
+	return recorded, err
 }
+
+const sendDone = `UPDATE sends SET message = CASE WHEN message = '' THEN $2 ELSE message END WHERE key = $1 RETURNING message`
 
 const linkSend = `
 	INSERT INTO message_links (conversation, message, question)

@@ -87,7 +87,9 @@ func (u *User) Messages(ctx context.Context, roomID string) ([]Event, error) {
 func (u *User) before(ctx context.Context, roomID, from string, known func(Event) bool) ([]Event, error) {
 	var events []Event // newest first
 	for {
-		query := url.Values{"dir": {"b"}, "limit": {"100"}}
+		// In large pages, because Dendrite passes over events between two that stand at the same depth as the last one
+		// of a page. It allows the parameter limit 100 at most, and that of the filter any number.
+		query := url.Values{"dir": {"b"}, "filter": {`{"limit":10000}`}}
 		if from != "" {
 			query.Set("from", from)
 		}

@@ -93,6 +93,7 @@ CREATE TABLE effects (
 	claimed   BOOLEAN NOT NULL DEFAULT FALSE,
 	failed    BOOLEAN NOT NULL DEFAULT FALSE,
 	attempts  BIGINT  NOT NULL DEFAULT 0,
+	failures  BIGINT  NOT NULL DEFAULT 0,
 	why       TEXT    NOT NULL DEFAULT '',
 	payload   BYTEA
 );
