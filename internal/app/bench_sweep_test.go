@@ -97,7 +97,7 @@ func BenchmarkMany(b *testing.B) {
 			Report(b, "asks by 64 askers"+growth, measure.Goal{}, measure.PerSecond("asks"))
 	})
 	b.Run("replies", func(b *testing.B) {
-		compareReplies(b, newAnswered(b, run(b, large(), homeserver)).slice, newAnswered(b, newRunning(b, few)).slice).
+		compareReplies(newAnswered(b, run(b, large(), homeserver)).slice, newAnswered(b, newRunning(b, few)).slice).
 			report(b, "reply PUT to waiter's return", growth, 0)
 	})
 }
