@@ -34,11 +34,19 @@ func Compare(more func() bool, ours, limit func() float64) Result {
 	}
 }
 
-// Times is true so often. It is for slices so long that the benchmark's time would hold one or two.
-func Times(n int) (more func() bool) {
+// AtLeast is true as long as loop is, and so often in a row: for slices so long that the time of a benchmark would hold
+// one or two.
+func AtLeast(n int, loop func() bool) (more func() bool) {
+	left := 0
 	return func() bool {
-		n--
-		return n >= 0
+		if left == 0 {
+			if !loop() {
+				return false
+			}
+			left = n
+		}
+		left--
+		return true
 	}
 }
 
