@@ -51,10 +51,7 @@ bench: export QUESTION_BENCH_TABLE := $(CURDIR)/bin/performance.md
 bench:
 	@mkdir -p bin && rm -f $(QUESTION_BENCH_TABLE)
 	$(GO) test ./schema -run '^$$' -bench . -benchtime 3s -cpu 1
-	$(GO) test ./internal/app -run '^$$' -bench 'Transactions|Asks' -benchtime 10s
-	$(GO) test ./internal/app -run '^$$' -bench Replies -benchtime 8x
-	$(GO) test ./internal/app -run '^$$' -bench Waiters -benchtime 3x
-	$(GO) test ./internal/app -run '^$$' -bench Many -benchtime 8s -timeout 30m
+	$(GO) test ./internal/app -run '^$$' -bench . -benchtime 8s -timeout 30m
 	@echo && cat $(QUESTION_BENCH_TABLE)
 
 # The homeserver, pinned in a module of its own.

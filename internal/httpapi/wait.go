@@ -18,24 +18,36 @@ var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
 //
 // A settling in this process wakes it. It also looks again every Config.Reread: only for what another process on the
 // same database settles, which the hub cannot know.
-func (s *server) wait(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
-	id, err := questionID(r)
+func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
+	a, err := apart(func() (a awaited, err error) {
+		err = s.agent(ScopeRead, func(_ http.ResponseWriter, r *http.Request, t bridge.Token) error {
+			a, err = awaitedBy(r, t)
+			return err
+		})(w, r)
+		return a, err
+	})
 	if err != nil {
 		return err
 	}
-	p, err := paramsOf(r)
-	if err != nil {
-		return err
-	}
-	seconds, err := p.int("timeout", holdSeconds)
-	if err != nil {
-		return err
-	}
-	q, err := s.await(w, r, awaited{t.Agent, id, time.Duration(seconds) * time.Second})
+	q, err := s.await(w, r, a)
 	if err != nil {
 		return err
 	}
 	return replyQuestion(w, q)
+}
+
+// awaitedBy reads what is waited for, and how long.
+func awaitedBy(r *http.Request, t bridge.Token) (awaited, error) {
+	id, err := questionID(r)
+	if err != nil {
+		return awaited{}, err
+	}
+	p, err := paramsOf(r)
+	if err != nil {
+		return awaited{}, err
+	}
+	seconds, err := p.int("timeout", holdSeconds)
+	return awaited{t.Agent, id, time.Duration(seconds) * time.Second}, err
 }
 
 // replyQuestion is no part of wait, because a question that is handled by value takes a large stack.
@@ -59,13 +71,14 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*brid
 	// cannot be set, there is none.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.hold + s.ReplyTimeout))
 	// The server sees a client leave only once it is past the body, which a GET seldom has.
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	if r.Body != http.NoBody {
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
+	}
 	woken, cancel := s.Hub.Subscribe(a.id)
 	defer cancel()
 	over := a.hold == 0
-	end := time.NewTimer(a.hold)
-	defer end.Stop()
-	again := time.NewTicker(s.Reread)
+	end := time.Now().Add(a.hold)
+	again := time.NewTimer(min(s.Reread, a.hold))
 	defer again.Stop()
 	for {
 		q, err := apart(func() (*bridge.Question, error) {
@@ -78,9 +91,9 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*brid
 		select {
 		case _, open := <-woken:
 			over = !open
-		case <-again.C:
-		case <-end.C:
-			over = true
+		case now := <-again.C:
+			over = !now.Before(end)
+			again.Reset(min(s.Reread, end.Sub(now)))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

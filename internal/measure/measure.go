@@ -34,6 +34,22 @@ func Compare(more func() bool, ours, limit func() float64) Result {
 	}
 }
 
+// AtLeast is true as long as loop is, and so often in a row: for slices so long that the time of a benchmark would hold
+// one or two.
+func AtLeast(n int, loop func() bool) (more func() bool) {
+	left := 0
+	return func() bool {
+		if left == 0 {
+			if !loop() {
+				return false
+			}
+			left = n
+		}
+		left--
+		return true
+	}
+}
+
 // Rate is how many of n there were in a second.
 func Rate(n int, do func()) float64 {
 	start := time.Now()
