@@ -55,7 +55,7 @@ func answered(out *response, r *http.Request, start time.Time, panicked any) {
 		if panicked == http.ErrAbortHandler {
 			panic(panicked)
 		}
-		log.Error().Any("panic", panicked).Bytes("stack", debug.Stack()).Msg("Request panicked")
+		log.Error().Type("panic", panicked).Bytes("stack", debug.Stack()).Msg("Request panicked")
 		if out.status == 0 {
 			_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
 		}
