@@ -28,7 +28,10 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	if err != nil {
 		return err
 	}
-	people := s.reminded(v, q, r)
+	people, err := s.reminded(ctx, v, q, r)
+	if err != nil {
+		return err
+	}
 	if len(people) == 0 {
 		zerolog.Ctx(ctx).Warn().Str("question_id", string(q.ID)).Str("reminder", string(r)).Msg("Not reminding: nobody in the room could be reminded")
 		return nil
@@ -50,20 +53,24 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	return nil
 }
 
-// reminded is whom a reminder is for, in order of their ids: the target of a direct question, else who may answer, or
-// the workspace admins.
-func (s *Service) reminded(v view, q bridge.Question, r bridge.Reminder) (people []bridge.UserID) {
+// reminded is whom a reminder is for, in order of their ids: the target of a direct question, else who may answer; or the
+// workspace admins in the room.
+func (s *Service) reminded(ctx context.Context, v view, q bridge.Question, r bridge.Reminder) (people []bridge.UserID, err error) {
 	for who, m := range v.members {
 		rights := bridge.Rights{Member: m.membership == "join", Machine: s.machines[who], IsAsker: s.isAsker(q, who)}
-		switch {
-		case who == v.bot, r == bridge.RemindResponders && q.Permits(who, rights) != nil:
-		case r == bridge.RemindAdmins && (!rights.Member || rights.Machine || !s.isAdmin(v, q, who)):
-		default:
+		if r == bridge.RemindAdmins && rights.Member && !rights.Machine && !rights.IsAsker || r == bridge.RemindResponders && q.Permits(who, rights) == nil {
 			people = append(people, who)
 		}
 	}
+	if r == bridge.RemindAdmins {
+		admins, err := s.admins(ctx, v, q, people...)
+		if err != nil {
+			return nil, err
+		}
+		people = slices.DeleteFunc(people, func(who bridge.UserID) bool { return !admins[who] })
+	}
 	slices.Sort(people)
-	return people[:min(len(people), mostReminded)]
+	return people[:min(len(people), mostReminded)], nil
 }
 
 // Stands implements [bridge.Channel].
