@@ -3,12 +3,10 @@ package matrix
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
-	"maunium.net/go/mautrix"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/texts"
@@ -71,25 +69,6 @@ func (s *Service) reminded(ctx context.Context, v view, q bridge.Question, r bri
 	}
 	slices.Sort(people)
 	return people[:min(len(people), mostReminded)], nil
-}
-
-// Stands implements [bridge.Channel].
-func (s *Service) Stands(ctx context.Context, q bridge.Question, p bridge.Posting) (bool, error) {
-	m, ok := p.Current()
-	if !ok {
-		return false, nil
-	}
-	conv := conversation(q, p)
-	var raw jsonEvent
-	err := s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", string(conv), "event", string(m.ID)}, nil, nil, &raw)
-	if answered(err, http.StatusForbidden, http.StatusNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	e := raw.decode(conv)
-	return bridge.UserID(e.Sender) == s.hs.bot && e.Content.has("suite_event_type"), nil
 }
 
 // Joined implements [bridge.Gatekeeper].
