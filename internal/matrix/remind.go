@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -19,6 +20,9 @@ const mostReminded = 20
 // notifies nobody.
 func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Posting, r bridge.Reminder, key string) error {
 	conv := conversation(q, p)
+	if len(p.Messages) == 0 {
+		return &bridge.ErrHeld{Reason: "the question is not posted yet", Again: time.Minute}
+	}
 	if err := s.ready(ctx, conv); err != nil {
 		return err
 	}
@@ -45,7 +49,7 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	content := notice(sentence)
 	content["msgtype"], content["m.mentions"] = "m.text", map[string]any{"user_ids": people}
 	content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
-	if _, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content}); err != nil {
+	if _, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content}); err != nil && !errors.Is(err, errElsewhere) {
 		return s.sendFailed(ctx, conv, err)
 	}
 	return nil
