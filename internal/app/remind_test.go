@@ -112,7 +112,18 @@ func (s *stage) answered(event testserver.Event) {
 // post asks over HTTP, and gives the status and the document of the answer.
 func (s *stage) post(body string) (status int, document map[string]any) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.api+"/api/agent/rooms/OPS/questions", strings.NewReader(body))
+	return s.call(http.MethodPost, "/api/agent/rooms/OPS/questions", body)
+}
+
+// get fetches a question as its asker.
+func (s *stage) get(question string) (status int, document map[string]any) {
+	s.t.Helper()
+	return s.call(http.MethodGet, "/api/agent/questions/"+question, "")
+}
+
+func (s *stage) call(method, path, body string) (status int, document map[string]any) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.ctx, method, s.api+path, strings.NewReader(body))
 	s.ok(err)
 	req.Header.Set("Authorization", "Bearer "+s.token)
 	resp, err := http.DefaultClient.Do(req)
