@@ -36,7 +36,7 @@ func (f *field) react(u *testserver.User, m, key string) string {
 // expect waits for the outcome of a question, and for no more words of the bridge about it than hints.
 func (f *field) expect(q bridge.Question, m string, want string, hints int) {
 	f.t.Helper()
-	if o := f.outcome(f.room, string(q.ID)); o["option_id"] != want {
+	if o := f.outcome(f.room, q.ElicitationID); o["option_id"] != want {
 		f.t.Errorf("answered %v, want %s", o["option_id"], want)
 	}
 	all, err := f.alice.Messages(within(f.t), f.room)
@@ -66,6 +66,7 @@ func testFieldCases(r *real) {
 	for name, do := range map[string]func(f *field){
 		"A1": fieldA1, "A3": fieldA3, "A5": fieldA5, "A6": fieldA6, "A7": fieldA7, "A8": fieldA8, "A10": fieldA10, "A21": fieldA21, "A22": fieldA22,
 		"A24": fieldA24, "B1": fieldB1, "B5": fieldB5, "B6": fieldB6, "B14": fieldB14, "B15": fieldB15,
+		"A14": fieldA14, "B7": fieldB7, "B8": fieldB8, "B13": fieldB13,
 	} {
 		r.t.Run(name, func(t *testing.T) {
 			do(&field{&real{Service: r.Service, t: t, hs: r.hs, engine: r.engine, db: r.db, alice: r.alice, bob: r.bob, pod: r.pod}, room})

@@ -155,10 +155,7 @@ func TestRemindedOnce(t *testing.T) {
 	r.clock.move(10 * time.Minute)
 	r.pump()
 	r.server.forgetTransactions()
-	again, err := New(r.cfg, r.db, r.clock) // another process, on the same database
-	noError(t, err)
-	r.Service = again
-	r.engine = bridge.NewEngine(bridge.Parts{Store: r.db, Channel: again, Gatekeeper: again, Notifier: noNotifier{}, Clock: r.clock})
+	r.restart()
 	for range 3 {
 		r.clock.move(time.Minute)
 		r.pump()
