@@ -48,7 +48,7 @@ func fieldA14(f *field) {
 	q, m := gate() // c: the answer, and then the power goes
 	noError(f.t, f.alice.SetPower(ctx, f.room, f.bob.ID, 100))
 	f.react(f.bob, m, "3️⃣")
-	noError(f.t, f.alice.SetPower(ctx, f.room, f.bob.ID, 0))
+	noError(f.t, f.bob.SetPower(ctx, f.room, f.bob.ID, 0))
 	f.expect(q, m, "always", 0)
 
 	q, m = gate() // b: the power is gone
@@ -69,8 +69,12 @@ func fieldA14(f *field) {
 	direct := plain()
 	direct.Scope, direct.Target = bridge.Direct, bridge.UserID(f.bob.ID)
 	q, _ = f.ask(f.room, direct)
-	noError(f.t, f.alice.SetPower(ctx, f.room, f.bob.ID, 0))
+	noError(f.t, f.bob.SetPower(ctx, f.room, f.bob.ID, 0))
 	noError(f.t, f.alice.Ban(ctx, f.room, f.bob.ID))
+	f.eventually("the ban was pushed", func() bool { // only what approves is asked anew over HTTP
+		rights, err := f.Rights(ctx, q, bridge.UserID(f.bob.ID), false)
+		return err == nil && !rights.Member
+	})
 	f.refused(q, f.bob.ID, "skip", bridge.CodeNotEligible)
 }
 
