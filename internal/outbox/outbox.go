@@ -140,12 +140,12 @@ func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err err
 	switch {
 	case err == nil:
 		return w.Store.FinishEffect(ctx, f.ID)
+	case errors.As(err, &held): // not even tried
+		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
+		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
 	case kind.Attempts == 1:
 		zerolog.Ctx(ctx).Warn().Err(err).Msg("An effect that is tried once failed")
 		return w.Store.FinishEffect(ctx, f.ID)
-	case errors.As(err, &held):
-		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
-		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
 	case errors.As(err, &retry):
 		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
 		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
