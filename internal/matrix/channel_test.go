@@ -111,8 +111,8 @@ func optionRows(body string) (rows int) {
 	return rows
 }
 
-// However large the question and the answer are, what is sent at the end fits into an event.
-func TestOutcomeFits(t *testing.T) {
+// A20: however large the question and the answer are, what is sent at the end fits into an event.
+func TestA20OutcomeFits(t *testing.T) {
 	s := &Service{}
 	item := map[string]any{"type": "text", "text": strings.Repeat("p", 4000)}
 	for name, change := range map[string]map[string]any{
