@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) bridge.Store) {
 		cases []promise
 	}{
 		{"Questions", questions}, {"Lists", lists}, {"Settle", settling}, {"Deadlines", deadlines}, {"Postings", postings},
-		{"Replies", replies}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
+		{"Subjects", subjects}, {"Replies", replies}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
@@ -216,6 +216,8 @@ func fill(v reflect.Value, n *int) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Uint8:
+		v.SetUint(uint64(*n % 256))
 	case reflect.String:
 		v.SetString(fmt.Sprintf("text %d <é> \x00", *n))
 	case reflect.Bool:
