@@ -114,7 +114,7 @@ func boundQuestion(until string) string {
 // C2: a reminder at a time that there is not is left out of a carrier's question, and is said in its warnings.
 func TestC2CarriersReminder(t *testing.T) {
 	r := carrierRig(t)
-	r.put("1", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, "{", `{"deadline":{"remind_at":"2026-13-45T99:99Z","escalate_at":"2026-11-30T10:00Z"},`, 1)))
+	r.put("1", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, "{", `{"deadline":{"remind_at":"2026-13-45T99:99Z","escalate_at":"2026-11-05T10:00Z"},`, 1)))
 	r.work()
 	r.pump()
 	q, ok := r.carried()

@@ -102,10 +102,10 @@ func retryAfter(err mautrix.HTTPError) time.Duration {
 
 var errNotYet = errors.New("the homeserver asked to be spared this for a while")
 
-// limited names what a homeserver counts together when it limits a rate: all that the bot sends, in whatever room; of
-// anything else, the same request.
+// limited names what a homeserver counts together when it limits a rate: all messages that the bot sends, in whatever room;
+// of anything else, the same request.
 func limited(method string, path mautrix.ClientURLPath) string {
-	if len(path) > 3 && path[1] == "rooms" && (path[3] == "send" || path[3] == "redact") {
+	if len(path) > 3 && path[1] == "rooms" && path[3] == "send" {
 		return "sending"
 	}
 	return method + " " + fmt.Sprintln(path...)

@@ -103,6 +103,31 @@ func TestA19Thirty(t *testing.T) {
 	}
 }
 
+// A19: a homeserver that takes no messages from us keeps nobody from answering, not even behind a carrier's question that we
+// would have to refuse.
+func TestA19Answered(t *testing.T) {
+	r := carrierRig(t)
+	q, m := r.ask(plain())
+	homeserver := limitServer(r, 100, time.Hour)
+	r.put("1", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, `"meaning":"choose",`, ``, 1)),
+		r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))
+	r.work()
+	r.expect(q.ID, "answered skip by @dana:ex.org")
+	if homeserver.asked() != 1 {
+		t.Errorf("asked %d times", homeserver.asked())
+	}
+	// One that makes us wait a little is waited for.
+	homeserver = limitServer(r, 1, time.Second)
+	r.clock.move(time.Hour)
+	r.put("2", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, `"meaning":"choose",`, ``, 1)))
+	r.work()
+	r.clock.move(time.Second)
+	r.work()
+	if said := r.bodies(); len(said) != 2 || !strings.Contains(said[1], "refused") {
+		t.Errorf("said %q", said)
+	}
+}
+
 // A19: what a person is to be told once is told, though the homeserver made us wait before.
 func TestA19Courtesy(t *testing.T) {
 	r := newRig(t, nil)
