@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/certificate"
 	"superpipeline.dev/question-bridge/internal/wait"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
+	// Keys lists the keys that certificates are signed with; nil for none.
+	Keys func(ctx context.Context) (certificate.KeyList, error)
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -89,6 +92,7 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
 	}
