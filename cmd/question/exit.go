@@ -10,6 +10,9 @@ const (
 	exitExpired   = 3 // the question expired
 	exitCancelled = 4 // the question was cancelled
 
+	exitNotGenuine = 5 // no certificate of a trusted key
+	exitUnexpected = 6 // a genuine certificate, but not of what was expected, or too late
+
 	exitInterrupted = 130 // SIGINT or SIGTERM, as a shell counts; a question that was waited for stays pending
 )
 

@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 	}
 	root.AddGroup(&cobra.Group{ID: "asking", Title: "Asking:"}, &cobra.Group{ID: "offline", Title: "Offline:"})
 	addGroup(root, "asking", newAsk(), newWatch(), newShow(), newList(), newCancel())
-	addGroup(root, "offline", newValidate(), newRender(), newConform())
+	addGroup(root, "offline", newValidate(), newRender(), newConform(), newCertificate())
 	root.AddCommand(command.Version("question"))
 	return root
 }
@@ -53,6 +53,8 @@ standard error. Exit codes:
     2  the command line is wrong
     3  nobody answered before the question expired
     4  the question was cancelled
+    5  the certificate is not genuine
+    6  it is, but not of what was expected
   130  interrupted; a question that was waited for stays pending`
 
 const rootExample = `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi
