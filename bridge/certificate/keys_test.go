@@ -185,3 +185,21 @@ func equalJSON(a, b any) bool {
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
+
+// The example in the documentation is the golden one.
+func TestDocumentation(t *testing.T) {
+	page := string(must(os.ReadFile("../../docs/certificates.md"))(t))
+	example := string(must(os.ReadFile(filepath.Join("testdata", "plain.json")))(t))
+	for what, text := range map[string]string{
+		"the example": "```json\n" + example + "\n```", "its key": "`" + publicKey(testKey(1)).PublicKey + "`",
+		"the prefix": "`" + strings.TrimSuffix(certificate.Prefix, "\n") + "`, a line feed", "the limit": "at most 131072 bytes",
+		"where keys are": "`GET " + certificate.KeysPath + "`",
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("%s is not in the documentation: %s", what, text)
+		}
+	}
+	if certificate.MaxBytes != 131072 {
+		t.Error("the documentation has another limit")
+	}
+}
