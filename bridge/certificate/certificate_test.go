@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/json"
 	"flag"
 	"math/bits"
 	"os"
@@ -237,6 +238,38 @@ func TestStatements(t *testing.T) {
 	}
 	if _, err := certificate.Sign(nil, payload()); certificate.CodeOf(err) != certificate.CodeInvalidKey {
 		t.Errorf("signed with no key: %v", err)
+	}
+}
+
+// TestRightlySigned takes what the key did sign, and yet is no certificate.
+func TestRightlySigned(t *testing.T) {
+	own := publicKey(testKey(1))
+	sign := func(prefix string, change func(map[string]any)) []byte {
+		t.Helper()
+		var all struct{ Payload map[string]any }
+		if err := json.Unmarshal(signed(t, payload()), &all); err != nil {
+			t.Fatal(err)
+		}
+		change(all.Payload)
+		text := must(certificate.Canonical(must(json.Marshal(all.Payload))(t)))(t)
+		signature := base64.RawURLEncoding.EncodeToString(ed25519.Sign(testKey(1), append([]byte(prefix), text...)))
+		return must(certificate.Canonical(must(json.Marshal(map[string]any{"key_id": own.ID, "payload": all.Payload, "signature": signature}))(t)))(t)
+	}
+	for name, c := range map[string]struct {
+		raw  []byte
+		want certificate.Code
+	}{
+		"as it should be":     {sign(certificate.Prefix, func(map[string]any) {}), ""},
+		"without the prefix":  {sign("", func(map[string]any) {}), certificate.CodeBadSignature},
+		"another type":        {sign(certificate.Prefix, func(p map[string]any) { p["type"] = "dev.superpipeline.question.certificate.v2" }), certificate.CodeMalformed},
+		"a rejection":         {sign(certificate.Prefix, func(p map[string]any) { p["meaning"] = "reject" }), certificate.CodeMalformed},
+		"one property more":   {sign(certificate.Prefix, func(p map[string]any) { p["void"] = true }), certificate.CodeMalformed},
+		"one property less":   {sign(certificate.Prefix, func(p map[string]any) { delete(p, "grant") }), certificate.CodeMalformed},
+		"null for a revision": {sign(certificate.Prefix, func(p map[string]any) { p["subject"].(map[string]any)["revision"] = nil }), certificate.CodeMalformed},
+	} {
+		if got, err := certificate.Verify(c.raw, []certificate.Key{own}); certificate.CodeOf(err) != c.want || c.want == "" && err != nil {
+			t.Errorf("%s: got %+v, %v, want %q", name, got.Payload, err, c.want)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // text64 is the one way in which signatures and keys are written.
-var text64 = base64.RawURLEncoding.Strict()
+var text64 = base64.RawURLEncoding
 
 // Sign gives the canonical bytes of a certificate. What it gives verifies, and reads as exactly what was given; it fails
 // for a payload of which that cannot be, such as one with text that is not UTF-8.
@@ -95,7 +95,8 @@ func notACertificate() error {
 	return &Error{CodeMalformed, "it does not have exactly the properties of a certificate"}
 }
 
-// decode64 reads text of exactly so many bytes. Go's reader passes over line breaks, so the text is made again.
+// decode64 reads text of exactly so many bytes, in the one way to write them. Go's reader passes over line breaks and
+// surplus bits, so the text is made again.
 func decode64(text string, size int) ([]byte, error) {
 	raw, err := text64.DecodeString(text)
 	if err != nil || len(raw) != size || text64.EncodeToString(raw) != text {
