@@ -114,7 +114,7 @@ type inserter struct {
 func newInserter(b *testing.B) *inserter {
 	b.Helper()
 	in := &inserter{b: b, row: bytes.Repeat([]byte("x"), 1000)}
-	db, err := sql.Open("sqlite3-fk-wal-fullsync", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_txlock=immediate&_secure_delete=on")
+	db, err := sql.Open("sqlite3-question-bridge", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_txlock=immediate&_secure_delete=on")
 	in.ok(err)
 	b.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mattn/go-sqlite3"
 	"go.mau.fi/util/dbutil"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -88,6 +90,12 @@ func numbered(n int) string { return strings.Trim(placeholders(1, n), "()") }
 // notFound is the error for an id that the store does not have.
 func notFound(what string) error {
 	return &bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such " + what}
+}
+
+// orphaned says whether SQLite refused a row because there is not what it hangs on.
+func orphaned(err error) bool {
+	e, ok := errors.AsType[sqlite3.Error](err)
+	return ok && e.ExtendedCode == sqlite3.ErrConstraintForeignKey
 }
 
 // found turns "no row" into notFound.

@@ -45,7 +45,7 @@ const settle = `
 // ExpireDue implements [bridge.Store].
 func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) (expired []bridge.Question, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
-		expired, err = list(ctx, s, scanQuestion, expireDue, now, limit)
+		expired, err = list(ctx, s, scanQuestion, s.expireDue(), now, limit)
 		return err
 	})
 	if err != nil {
@@ -58,13 +58,15 @@ func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) (expire
 }
 
 // The state stands there twice: a question that was answered after it was selected is looked at again by the update.
-const expireDue = `
-	WITH due AS MATERIALIZED (
-		SELECT id FROM questions WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+func (s *Store) expireDue() string {
+	return `
+	WITH due (place) AS MATERIALIZED (
+		SELECT ` + s.dialect.row + ` FROM questions WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
 	)
 	UPDATE questions SET state = 'expired', settled_at = $1
-	WHERE id IN (SELECT id FROM due) AND state = 'pending'
+	WHERE ` + s.dialect.row + ` IN (SELECT place FROM due) AND state = 'pending'
 	RETURNING ` + questionColumns
+}
 
 // NextDeadline implements [bridge.Store].
 func (s *Store) NextDeadline(ctx context.Context) (at time.Time, ok bool, err error) {
