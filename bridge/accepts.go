@@ -1,9 +1,13 @@
 package bridge
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
 // Permits says whether the person may answer the question at all, whatever they choose. The error is a *Error with
@@ -11,27 +15,32 @@ import (
 func (q Question) Permits(who UserID, r Rights) error {
 	switch {
 	case r.Unreadable:
-		return refusal(CodeNotEligible, "The room's state cannot be read right now, so nobody's rights can be checked. Please try again later.")
+		return refusal(CodeNotEligible, "%s", texts.RoomUnreadable)
 	case !r.Member:
-		return refusal(CodeNotEligible, "Only people who have joined this room can answer.")
+		return refusal(CodeNotEligible, "%s", texts.NotAMember)
 	case r.Machine:
-		return refusal(CodeNotEligible, "Bots and relays cannot answer.")
+		return refusal(CodeNotEligible, "%s", texts.Machine)
 	case r.IsAsker:
-		return refusal(CodeNotEligible, "The asker cannot answer its own question.")
+		return refusal(CodeNotEligible, "%s", texts.OwnQuestion)
 	case q.Scope == Direct && who != q.Target:
-		return refusal(CodeNotEligible, "Only %s can answer this question.", q.Target)
+		return refusal(CodeNotEligible, "%s", texts.OnlyTarget(string(q.Target)))
 	}
 	return nil
 }
 
-// Accepts says what an answer must keep, on every surface: known options, as many as the item allows, text where it is
-// invited and no longer than allowed. It returns the answer as it will be stored, with labels and meaning; By, At and
-// Event are the caller's to fill. The error is a *Error whose reason may be told to the person; the question stays
-// pending. Lengths are in code points, after trimming white space.
+// MaxComment bounds a comment, in code points.
+const MaxComment = 4000
+
+// Accepts says what an answer must keep, on every surface: known options, as many as the item allows, what an option asks
+// to be typed, text where it is invited and no longer than allowed, and everything that [Question.Allows] says. It
+// returns the answer as it will be stored, with labels and meaning; By, At, Event and Certificate are the caller's to
+// fill. The error is a *Error whose reason may be told to the person; the question stays pending. Lengths are in code
+// points, after trimming white space.
 func (q Question) Accepts(c Choice, r Rights, now time.Time) (Answer, error) {
 	if len(c.Items) != len(q.Items) {
-		return Answer{}, refusal(CodeInvalidOption, "Every part of the question needs an answer.")
+		return Answer{}, refusal(CodeInvalidOption, "%s", texts.EveryItem)
 	}
+	c = q.withTyped(c)
 	a := Answer{Choice: c}
 	a.Choice.Items = make([]ItemChoice, len(c.Items))
 	for i, item := range q.Items {
@@ -43,41 +52,175 @@ func (q Question) Accepts(c Choice, r Rights, now time.Time) (Answer, error) {
 		a.Choice.Items[i] = chosen
 		a.Labels = append(a.Labels, labels)
 	}
+	if err := q.Allows(c, r, now); err != nil {
+		return Answer{}, err
+	}
+	var err error
+	if a.Comment, a.Input, err = q.acceptsBeside(c); err != nil {
+		return Answer{}, err
+	}
 	if option, ok := q.soleOption(c); ok {
-		if err := q.allows(option, c, r, now); err != nil {
-			return Answer{}, err
-		}
 		a.Meaning, a.Grant = option.Meaning, option.Grant
-	} else if q.Subject != nil {
-		return Answer{}, refusal(CodeUnsupported, "A question about an exact operation takes one of its options.")
 	}
 	return a, nil
 }
 
-// soleOption is the one option of a question that is neither a set nor a multiple choice.
+// Approves says whether the answer approves the question's subject: then there is a certificate of it.
+func (q Question) Approves(a Answer) bool { return q.Subject != nil && a.Meaning == Approve }
+
+// withTyped makes the text of an answer that chose the option which stands for one.
+func (q Question) withTyped(c Choice) Choice {
+	if len(q.Items) != 1 || len(c.Items[0].Selected) != 1 || c.Items[0].Text != nil || c.Input == nil {
+		return c
+	}
+	if o, ok := q.Items[0].Option(c.Items[0].Selected[0]); ok && o.Typed {
+		c.Items = []ItemChoice{{Header: c.Items[0].Header, Text: c.Input}}
+		c.Input = nil
+	}
+	return c
+}
+
+// soleOption is the one option of a question that is neither a set nor a multiple choice; about a subject, only one can
+// be chosen anyway.
 func (q Question) soleOption(c Choice) (Option, bool) {
-	if len(q.Items) != 1 || q.Items[0].Multiple || len(c.Items[0].Selected) != 1 {
+	if len(q.Items) != 1 || q.Items[0].Multiple && q.Subject == nil || len(c.Items[0].Selected) != 1 {
 		return Option{}, false
 	}
 	return q.Items[0].Option(c.Items[0].Selected[0])
 }
 
-// allows applies the rules that hang on what the chosen option does.
-func (q Question) allows(o Option, c Choice, _ Rights, _ time.Time) error {
+// chosen gives the options that the choice selects, as far as it goes and where they exist.
+func (q Question) chosen(c Choice) (options []Option) {
+	for i := range min(len(c.Items), len(q.Items)) {
+		for _, id := range c.Items[i].Selected {
+			if o, ok := q.Items[i].Option(id); ok {
+				options = append(options, o)
+			}
+		}
+	}
+	return options
+}
+
+// Allows says whether the person may choose what they chose so far, which may be less than an answer: what only admins
+// may choose, and what the subject demands of everything that does not decline it (question.v2, "subject"; DESIGN
+// "Answering a question that has a subject"). Declining needs no subject, and no rule about the subject blocks it.
+func (q Question) Allows(c Choice, r Rights, now time.Time) error {
+	options := q.chosen(c)
+	for _, o := range options {
+		if o.Requires != "" && !r.WorkspaceAdmin {
+			return refusal(CodeAdminsOnly, "%s", texts.AdminsOnly)
+		}
+	}
+	if q.Subject != nil && len(options) > 1 {
+		return refusal(CodeInvalidOption, "%s", texts.ChooseOne)
+	}
+	for _, o := range options {
+		if o.Meaning == Approve && q.Delivery.Reason == ReasonRedacted {
+			return refusal(CodeQuestionRemoved, "%s", texts.QuestionRemoved)
+		}
+	}
+	if q.Subject == nil || len(options) == 1 && options[0].Meaning == Reject {
+		return nil
+	}
+	if len(options) == 1 && options[0].Meaning == Approve {
+		if err := q.Subject.approvable(now); err != nil {
+			return err
+		}
+	}
+	return q.bindsTo(c)
+}
+
+// approvable says whether anybody could approve the subject now.
+func (s Subject) approvable(now time.Time) error {
 	switch {
-	case o.Meaning == Reject && o.Requires == "" && !o.takesInput():
-		return nil // rejecting always works
-	case q.Subject != nil && o.Meaning != Reject:
-		return refusal(CodeUnsupported, "This approves an exact operation, which cannot be answered here yet. It can only be declined here.")
-	case o.Requires != "":
-		return refusal(CodeUnsupported, "Only workspace owners and admins can choose this, which cannot be checked here yet.")
-	case o.takesInput():
-		return refusal(CodeUnsupported, "This option needs something typed, which cannot be taken here yet.")
+	case !s.Complete:
+		return refusal(CodePreviewIncomplete, "%s", texts.PreviewIncomplete)
+	case s.LapsesAt != nil && !now.Before(*s.LapsesAt):
+		return refusal(CodeSubjectLapsed, "%s", texts.SubjectLapsed)
 	}
 	return nil
 }
 
-func (o Option) takesInput() bool { return o.NeedsComment || (o.Input != nil && o.Input.Required) }
+// bindsTo says whether the choice is tied to exactly the question's subject: it names all of it, or it is a reply to a
+// body of ours that shows all of it.
+func (q Question) bindsTo(c Choice) error {
+	prose := c.Via == ViaReply || c.Via == ViaReaction
+	switch {
+	case prose && !q.ByReply:
+		return refusal(CodeNotByReply, "%s", texts.NotByReply(string(q.ID)))
+	case prose:
+		return nil
+	case c.Subject == nil:
+		return refusal(CodeSubjectMismatch, "%s", texts.SubjectMissing)
+	case *c.Subject != q.Subject.SubjectRef:
+		return refusal(CodeSubjectMismatch, "%s", texts.SubjectMismatch)
+	}
+	return nil
+}
+
+// acceptsBeside checks the comment and the input that stand beside an option.
+func (q Question) acceptsBeside(c Choice) (comment, input *string, err error) {
+	comment, input = trimmed(c.Comment), trimmed(c.Input)
+	options := q.chosen(c)
+	if comment != nil && utf8.RuneCountInString(*comment) > MaxComment {
+		return nil, nil, refusal(CodeTextTooLong, "%s", texts.TooLong(MaxComment))
+	}
+	if comment == nil && slices.ContainsFunc(options, func(o Option) bool { return o.NeedsComment }) {
+		return nil, nil, refusal(CodeCommentMissing, "%s", texts.CommentMissing)
+	}
+	takes := slices.IndexFunc(options, func(o Option) bool { return o.Input != nil })
+	switch {
+	case takes < 0 && input != nil:
+		return nil, nil, refusal(CodeInputNotInvited, "%s", texts.InputNotInvited)
+	case takes < 0:
+		return comment, nil, nil
+	case len(options) > 1:
+		return nil, nil, refusal(CodeInvalidOption, "%s", texts.ChooseAlone)
+	}
+	return comment, input, options[takes].Input.Accepts(input)
+}
+
+// trimmed is the text without white space around it; nil for nothing.
+func trimmed(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	t := strings.TrimSpace(*text)
+	if t == "" {
+		return nil
+	}
+	return &t
+}
+
+// Accepts says whether the trimmed text, or nil for none, is what the input asks for. The error is a *Error.
+func (in Input) Accepts(text *string) error {
+	switch {
+	case text == nil && in.Required:
+		return refusal(CodeInputMissing, "%s", texts.InputMissing)
+	case text == nil:
+		return nil
+	case utf8.RuneCountInString(*text) > in.MaxLength:
+		return refusal(CodeTextTooLong, "%s", texts.TooLong(in.MaxLength))
+	case in.Kind == InputURL && !isWebAddress(*text):
+		return refusal(CodeInputInvalid, "%s", texts.NoWebAddress)
+	}
+	return nil
+}
+
+// isWebAddress is true of an absolute http or https URL that names a host and has nothing in it that only looks like
+// part of one.
+func isWebAddress(text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("<>\"\\^`{|}", r) }) || Fold(text) == "" {
+		return false
+	}
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == ""
+}
+
+// NeedsTyped says whether choosing the option takes something typed that is not there yet.
+func (o Option) NeedsTyped(c Choice) bool {
+	return o.NeedsComment && trimmed(c.Comment) == nil || o.Input != nil && o.Input.Required && trimmed(c.Input) == nil
+}
 
 // Option finds an option by its id, exactly.
 func (i Item) Option(id OptionID) (Option, bool) {
@@ -92,23 +235,23 @@ func (i Item) Option(id OptionID) (Option, bool) {
 func (i Item) accepts(c ItemChoice) (ItemChoice, []string, error) {
 	if c.Text != nil {
 		if len(c.Selected) > 0 {
-			return c, nil, refusal(CodeInvalidOption, "An answer is an option or a text, not both.")
+			return c, nil, refusal(CodeInvalidOption, "%s", texts.OptionOrText)
 		}
 		text, err := i.acceptsText(*c.Text)
 		return ItemChoice{Text: &text}, nil, err
 	}
 	if len(c.Selected) == 0 || len(c.Selected) > 1 && !i.Multiple {
-		return c, nil, refusal(CodeInvalidOption, "Choose one option.")
+		return c, nil, refusal(CodeInvalidOption, "%s", texts.ChooseOne)
 	}
 	var labels []string
 	seen := map[OptionID]bool{}
 	for _, id := range c.Selected {
 		o, ok := i.Option(id)
 		if !ok {
-			return c, nil, refusal(CodeInvalidOption, "The question has no such option.")
+			return c, nil, refusal(CodeInvalidOption, "%s", texts.NoSuchOption)
 		}
 		if seen[id] {
-			return c, nil, refusal(CodeInvalidOption, "An option can be chosen once.")
+			return c, nil, refusal(CodeInvalidOption, "%s", texts.OptionOnce)
 		}
 		seen[id] = true
 		labels = append(labels, o.Label)
@@ -120,11 +263,11 @@ func (i Item) acceptsText(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case i.Text == nil:
-		return "", refusal(CodeTextNotInvited, "This question is answered with one of its options.")
+		return "", refusal(CodeTextNotInvited, "%s", texts.TextNotInvited)
 	case text == "":
-		return "", refusal(CodeInputMissing, "The answer is empty.")
+		return "", refusal(CodeInputMissing, "%s", texts.EmptyText)
 	case utf8.RuneCountInString(text) > i.Text.MaxLength:
-		return "", refusal(CodeTextTooLong, "The answer is longer than %d characters.", i.Text.MaxLength)
+		return "", refusal(CodeTextTooLong, "%s", texts.TooLong(i.Text.MaxLength))
 	}
 	return text, nil
 }

@@ -44,12 +44,12 @@ func TestAccepts(t *testing.T) {
 		"a whole set":                    {set, Choice{Items: []ItemChoice{{Selected: []OptionID{"skip"}}, {Text: text("ok")}}}, ""},
 		"half a set":                     {set, choice("skip"), CodeInvalidOption},
 		"reject an exact operation":      {bound, choice("no"), ""},
-		"approve an exact operation":     {bound, choice("yes"), CodeUnsupported},
-		"defer an exact operation":       {bound, choice("later"), CodeUnsupported},
-		"choose for an exact operation":  {bound, choice("any"), CodeUnsupported},
-		"what only admins may":           {admin, choice("always"), CodeUnsupported},
+		"approve an exact operation":     {bound, choice("yes"), CodeSubjectMismatch},
+		"defer an exact operation":       {bound, choice("later"), CodeSubjectMismatch},
+		"choose for an exact operation":  {bound, choice("any"), CodeSubjectMismatch},
+		"what only admins may":           {admin, choice("always"), CodeAdminsOnly},
 		"beside what only admins may":    {admin, choice("no"), ""},
-		"an option with an input":        {asks, choice("other"), CodeUnsupported},
+		"an option with an input":        {asks, choice("other"), CodeInputMissing},
 	} {
 		if _, err := c.q.Accepts(c.c, member, now); CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -38,6 +38,8 @@ func (e *Engine) aim(ctx context.Context, in Interaction) (*reception, error) {
 		return e.aimAt(ctx, r, in.Target(), true)
 	case Edited:
 		return e.aimCorrection(ctx, r, act)
+	case Withdrew:
+		return e.aimWithdrawal(ctx, r, act)
 	}
 	return nil, nil
 }
@@ -65,7 +67,23 @@ func (e *Engine) aimCorrection(ctx context.Context, r *reception, act Edited) (*
 	if err := e.load(ctx, r, kept.Question); err != nil {
 		return nil, err
 	}
-	if r.q.State.Terminal() || r.q.Revision != kept.Revision {
+	if r.q.State.Terminal() || r.p.Step() != kept.Step {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// aimWithdrawal finds the question that somebody answered a part of with what they take back now.
+func (e *Engine) aimWithdrawal(ctx context.Context, r *reception, act Withdrew) (*reception, error) {
+	kept, ok, err := e.Store.Reply(ctx, InteractionID(act.Original))
+	if err != nil || !ok || kept.Conversation != r.in.Conversation {
+		return nil, err
+	}
+	r.related = true
+	if err := e.load(ctx, r, kept.Question); err != nil {
+		return nil, err
+	}
+	if r.q.State.Terminal() || r.p.Step() != kept.Step {
 		return nil, nil
 	}
 	return r, nil
@@ -130,8 +148,11 @@ func (r *reception) read(c Channel) Reading {
 	}
 	_, structured := r.act.(Submitted)
 	_, said := r.act.(Said)
+	_, withdrew := r.act.(Withdrew)
 	switch {
-	case r.p.has(r.pointed):
+	case withdrew:
+		return reading
+	case r.p.has(r.pointed), r.p.asidePassed(r.pointed):
 		return Outdated{}
 	case structured:
 		return Refused{CodeStructuredInvalid, "A structured answer refers to the question's own event, and to no other message about it."}

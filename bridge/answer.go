@@ -27,6 +27,9 @@ type Answer struct {
 	By      Responder
 	At      time.Time
 	Event   InteractionID // what the responder did; "" over HTTP
+	// Certificate is our signed statement that exactly this subject was approved, in its canonical bytes; nil where
+	// nothing was.
+	Certificate []byte
 }
 
 // Responder is the authenticated person who answered.

@@ -25,7 +25,8 @@ type Channel interface {
 	// are read the same way.
 	Parse(in Interaction, q Question, p Posting) Reading
 
-	// Updated posts the next step after a Partial. in is nil when it is retried.
+	// Updated shows what a Partial led to: the next step, if the posting is Moving, and to each person who has to type
+	// something what that is. in is nil when it is retried. An aside that is sent is in the change, or found again.
 	Updated(ctx context.Context, q Question, p Posting, in *Interaction, key string) (Change, error)
 
 	// Controls puts up what the current message is answered by with one click, and takes it away from earlier ones. The
@@ -34,6 +35,12 @@ type Channel interface {
 
 	// Settled closes every message of the question and says how it ended. It is run again after a crash.
 	Settled(ctx context.Context, q Question, p Posting, key string) (Change, error)
+
+	// Remind notifies people once that a pending question waits for them, however often it is called with the same key.
+	Remind(ctx context.Context, q Question, p Posting, r Reminder, key string) error
+
+	// Stands says whether the question's current message can still be read where it was posted. It asks the source.
+	Stands(ctx context.Context, q Question, p Posting) (bool, error)
 
 	// Tell says one of the three courtesies to a person, once; it is logged and never retried.
 	Tell(ctx context.Context, q Question, p Posting, c Courtesy, key string) error
@@ -50,12 +57,12 @@ type Courtesy struct {
 }
 
 // once is what a courtesy is told once for: a hint for the person, everything else for their step and the code too.
-func (c Courtesy) once(revision int) string {
+func (c Courtesy) once(step int) string {
 	switch Code(c.Code) {
 	case CodeOutOfRange, CodeAmbiguous, CodeNotText, CodeTextTooLong:
 		return "hint/" + string(c.To)
 	}
-	return fmt.Sprintf("%s/%d/%s/%s", c.Kind, revision, c.Code, c.To)
+	return fmt.Sprintf("%s/%d/%s/%s", c.Kind, step, c.Code, c.To)
 }
 
 // CourtesyKind is one of the three.
@@ -73,6 +80,8 @@ type Gatekeeper interface {
 	// Rights gives what a person may do in the question's conversation, as of now. fresh demands that the source be
 	// asked and no copy be trusted. State that cannot be read gives no rights, with Unreadable set.
 	Rights(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error)
+	// Joined gives the conversations that the person has joined, as far as we know.
+	Joined(ctx context.Context, who UserID) ([]ConversationID, error)
 	// Alone says whether exactly one person besides ourselves is joined to or invited into the conversation.
 	Alone(ctx context.Context, conv ConversationID) (bool, error)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -31,6 +32,8 @@ func (e *Engine) Run(ctx context.Context, f Effect) error {
 		return e.update(ctx, q, p, f)
 	case EffectSettled:
 		return e.close(ctx, q, p, f)
+	case EffectRemind:
+		return e.remind(ctx, q, p, f)
 	case EffectTell:
 		var c Courtesy
 		if err := json.Unmarshal(f.Payload, &c); err != nil {
@@ -188,7 +191,7 @@ func (e *Engine) close(ctx context.Context, q Question, p Posting, f Effect) err
 	if errors.As(err, &impossible) {
 		return &ErrHeld{Reason: impossible.Reason, Again: closeAgain}
 	}
-	if err != nil || change.Messages == nil && change.Progress == nil {
+	if err != nil || change.Messages == nil && change.Progress == nil && change.Asides == nil {
 		return err
 	}
 	p = applied(p, change)
@@ -206,6 +209,11 @@ func applied(p Posting, c Change) Posting {
 	}
 	if c.Progress != nil {
 		p.Progress = c.Progress
+	}
+	for _, a := range c.Asides {
+		if !slices.ContainsFunc(p.Asides, func(known Aside) bool { return known.ID == a.ID }) {
+			p.Asides = append(p.Asides[:len(p.Asides):len(p.Asides)], a)
+		}
 	}
 	return p
 }

@@ -28,6 +28,16 @@ const (
 	UnthreadedNever  Unthreaded = "never"
 )
 
+// ByReply says when prose and reactions may do more with a subject than decline it.
+type ByReply string
+
+// ByReplyNever keeps approvals to structured and API answers; ByReplyComplete lets prose and reactions approve where a
+// message of ours prints the whole subject (DESIGN "Answering a question that has a subject").
+const (
+	ByReplyNever    ByReply = "never"
+	ByReplyComplete ByReply = "complete"
+)
+
 // Parts is what an engine is made of. Owed and Deadline may be nil.
 type Parts struct {
 	Store      Store
@@ -35,8 +45,10 @@ type Parts struct {
 	Gatekeeper Gatekeeper
 	Notifier   Notifier
 	Features   []Feature
+	Certifier  Certifier // nil where approvals yield no certificates
 	Clock      Clock
 	Unthreaded Unthreaded
+	ByReply    ByReply
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)
@@ -58,11 +70,13 @@ func NewEngine(p Parts) *Engine {
 
 // Ask stores a question and owes its posting. An equal ask under the same elicitation id gives the stored question and
 // created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
-// CodeTargetNotPermitted, CodeInvalidQuestion.
+// CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict.
 func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
 	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 		return earlier, false, err
 	}
+	q = scheduled(q, e.Clock.Now())
+	q.ByReply = e.ByReply == ByReplyComplete && q.Carried == nil && q.Subject != nil && q.Subject.Complete && q.Subject.Printable
 	if err := e.Channel.Check(q); err != nil {
 		return Question{}, false, err
 	}
@@ -74,11 +88,10 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	}
 	q.State, q.Delivery = Pending, Delivery{State: Queued}
 	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
-	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
-		if err := e.Store.CreateQuestion(ctx, q); err != nil {
-			return err
-		}
-		return e.Store.AddEffects(ctx, effect)
+	var superseded []Question
+	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
+		superseded, err = e.ask(ctx, q, effect)
+		return err
 	})
 	if CodeOf(err) == CodeElicitationConflict { // lost a race with an equal ask, perhaps
 		if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
@@ -91,6 +104,7 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
 		Str("asker", string(q.Asker)).Msg("Question asked")
 	e.Owed()
+	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
 	return q, true, nil
 }
@@ -190,13 +204,8 @@ func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
 func (e *Engine) settle(ctx context.Context, s Settlement, with func(ctx context.Context, q Question, won bool) error) (q Question, won bool, err error) {
 	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
 		var err error
-		if q, won, err = e.Store.Settle(ctx, s); err != nil {
+		if q, won, err = e.settled(ctx, s); err != nil {
 			return err
-		}
-		if won {
-			if err := e.oweSettled(ctx, []Question{q}); err != nil {
-				return err
-			}
 		}
 		if with == nil {
 			return nil
@@ -210,6 +219,14 @@ func (e *Engine) settle(ctx context.Context, s Settlement, with func(ctx context
 		e.told(ctx, q)
 	}
 	return q, won, nil
+}
+
+// settled makes the move and adds what it owes, in the caller's transaction.
+func (e *Engine) settled(ctx context.Context, s Settlement) (q Question, won bool, err error) {
+	if q, won, err = e.Store.Settle(ctx, s); err == nil && won {
+		err = e.oweSettled(ctx, []Question{q})
+	}
+	return q, won, err
 }
 
 // oweSettled adds what a settled question owes: its own closing, and what the features add.

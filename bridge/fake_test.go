@@ -25,6 +25,7 @@ type room struct {
 	unread   error                           // why rights cannot be read fresh
 	joined   map[bridge.UserID]bridge.Rights // who our copy does not know yet; read fresh, it does
 	alone    bool
+	gone     bool  // whether the question's message cannot be read any more
 	fails    error // what Render and Updated return
 	unclosed error // what Settled returns
 	parse    func(in bridge.Interaction, q bridge.Question, p bridge.Posting) bridge.Reading
@@ -92,6 +93,24 @@ func (r *room) Settled(_ context.Context, q bridge.Question, _ bridge.Posting, k
 	}
 	r.posts = append(r.posts, fmt.Sprintf("settled %s %s", q.State, key))
 	return bridge.Change{}, nil
+}
+
+func (r *room) Remind(_ context.Context, _ bridge.Question, _ bridge.Posting, reminder bridge.Reminder, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.posts = append(r.posts, fmt.Sprintf("%s %s", reminder, key))
+	return nil
+}
+
+func (r *room) Stands(context.Context, bridge.Question, bridge.Posting) (bool, error) {
+	return !r.gone, r.unread
+}
+
+func (r *room) Joined(_ context.Context, who bridge.UserID) ([]bridge.ConversationID, error) {
+	if r.rights[who].Member {
+		return []bridge.ConversationID{"!ops:ex.org"}, nil
+	}
+	return nil, nil
 }
 
 func (r *room) Tell(_ context.Context, _ bridge.Question, _ bridge.Posting, c bridge.Courtesy, _ string) error {

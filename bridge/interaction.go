@@ -94,8 +94,8 @@ type Chosen struct{ Choice Choice }
 // Dismissed ends a dismissible question without an answer.
 type Dismissed struct{}
 
-// Partial moves the posting on without answering the question. Quiet changes no current message: nobody else's
-// interaction becomes out of date by it, and the channel's Updated is not called for a step.
+// Partial moves the posting on without answering the question. Quiet changes no current message, such as when one person
+// has to type something: nobody else's interaction becomes out of date by it.
 type Partial struct {
 	Progress []byte // the channel's new progress, JSON
 	Quiet    bool

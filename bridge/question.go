@@ -54,6 +54,7 @@ type Question struct {
 	Target        UserID // for Direct
 
 	Subject           *Subject
+	ByReply           bool // prose and reactions may choose more than to decline the subject: its message shows all of it
 	ApprovalRequestID string
 	RemindAt          *time.Time
 	EscalateAt        *time.Time
@@ -139,11 +140,17 @@ const RequiresWorkspaceAdmin = "workspace-admin"
 
 // Input is what choosing an option asks a person to type.
 type Input struct {
-	Kind      string // text or url
+	Kind      string // InputText or InputURL
 	Label     string
 	Required  bool
 	MaxLength int // code points
 }
+
+// The kinds of input.
+const (
+	InputText = "text"
+	InputURL  = "url"
+)
 
 // TextInput invites a typed answer.
 type TextInput struct {
@@ -156,6 +163,8 @@ type Subject struct {
 	SubjectRef
 	LapsesAt *time.Time // when the binding lapses; nil for never
 	Complete bool       // whether the whole of it is shown; an empty preview never is
+	// Printable says that its preview is shown whole where it is printed: a link's target, for one, is not.
+	Printable bool
 }
 
 // SubjectRef names a subject exactly: all four are compared byte for byte.

@@ -3,27 +3,18 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
 // Receive reads one interaction and stores whatever it causes, together with the mark that it is handled. An error
 // means that nothing was stored and the same interaction is to be received again.
 func (e *Engine) Receive(ctx context.Context, in Interaction) error {
 	ctx = zerolog.Ctx(ctx).With().Str("event_id", string(in.ID)).Str("room_id", string(in.Conversation)).Logger().WithContext(ctx)
-	if w, ok := in.Act.(Withdrew); ok {
-		return e.Store.Atomically(ctx, func(ctx context.Context) error {
-			kept, ok, err := e.Store.Reply(ctx, InteractionID(w.Original))
-			if err == nil && ok && kept.Conversation == in.Conversation {
-				err = e.Store.DropReply(ctx, kept.ID)
-			}
-			if err != nil {
-				return err
-			}
-			return e.Store.FinishInteraction(ctx, in.ID)
-		})
-	}
 	for range 3 {
 		done, err := e.receive(ctx, in)
 		if done || err != nil {
@@ -40,7 +31,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		return false, err
 	}
 	if r == nil || r.q.Conversation != in.Conversation { // its question moved to another conversation: this one is over
-		return true, e.Store.FinishInteraction(ctx, in.ID)
+		return true, e.finish(ctx, in)
 	}
 	if e.overdue(r.q) {
 		if r.q, err = e.expireNow(ctx, r.q); err != nil {
@@ -48,8 +39,15 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		}
 	}
 	reading := r.read(e.Channel)
+	_, withdrew := in.Act.(Withdrew)
+	if p, ok := reading.(Partial); ok && withdrew { // whoever may withdraw what was said, the homeserver has decided
+		return e.advance(ctx, r, p)
+	}
 	switch reading.(type) {
 	case Ignored:
+		if withdrew {
+			return true, e.finish(ctx, in)
+		}
 		return true, e.ignore(ctx, r)
 	case Outdated:
 		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: "outdated"})
@@ -68,7 +66,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		return true, e.Store.FinishInteraction(ctx, in.ID) // no word to a machine: it might answer
 	}
 	if err := r.q.Permits(in.Sender, rights); err != nil {
-		return true, e.tell(ctx, r, courtesyOf(Denied, err))
+		return true, e.tell(ctx, r, courtesyOf(err))
 	}
 	if c, ok := r.obstacle(reading); ok {
 		return true, e.tell(ctx, r, c)
@@ -79,6 +77,9 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 	case Dismissed:
 		return true, e.dismiss(ctx, r)
 	case Partial:
+		if err := r.q.Allows(reading.Choice, rights, e.Clock.Now()); err != nil {
+			return true, e.tell(ctx, r, courtesyOf(err))
+		}
 		return e.advance(ctx, r, reading)
 	default:
 		return false, fmt.Errorf("a reading of type %T", reading)
@@ -92,11 +93,11 @@ func (r *reception) obstacle(reading Reading) (Courtesy, bool) {
 	}
 	switch {
 	case r.q.Delivery.Reason == ReasonRedacted:
-		return reject(ReasonRedacted, "The question was removed from the room, so it cannot be answered here any more.")
+		return reject(ReasonRedacted, texts.RedactedQuestion)
 	case r.q.Delivery.Reason == ReasonRoomUpgraded:
-		return reject(ReasonRoomUpgraded, "This room goes on in another one, so the question cannot be answered here any more.")
+		return reject(ReasonRoomUpgraded, texts.RoomGoesOn)
 	case r.p.Moving:
-		return reject(codeMoving, "The next question is still posting. Please try again in a moment.")
+		return reject(codeMoving, texts.StillPosting)
 	}
 	if refused, ok := reading.(Refused); ok {
 		return reject(string(refused.Code), refused.Reason)
@@ -107,16 +108,26 @@ func (r *reception) obstacle(reading Reading) (Courtesy, bool) {
 const codeMoving = "moving"
 
 func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Rights) (bool, error) {
-	now := e.Clock.Now()
-	answer, err := r.q.Accepts(c, rights, now)
-	if err != nil {
-		return true, e.tell(ctx, r, courtesyOf(Rejected, err))
+	answer, err := e.answerOf(r.q, c, rights, r.in.Sender, r.in.ID)
+	var refused *Error
+	switch {
+	case errors.As(err, &refused):
+		return true, e.tell(ctx, r, courtesyOf(refused))
+	case err != nil:
+		return false, err
+	case r.correction && answer.Meaning == Approve:
+		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: "edit_cannot_approve", Reason: texts.EditedApproval})
 	}
-	if r.correction && answer.Meaning == Approve {
-		return true, e.tell(ctx, r, Courtesy{Kind: Rejected, Code: "edit_cannot_approve", Reason: "An edited message cannot approve. Please send your answer as a new reply."})
+	if r.q.Subject != nil && answer.Meaning != Reject && answer.Via != ViaStructured { // what was shown must still be there
+		stands, err := e.Channel.Stands(ctx, r.q, r.p)
+		if err != nil {
+			return false, fmt.Errorf("look whether the question still stands: %w", err)
+		}
+		if !stands {
+			return true, e.tell(ctx, r, courtesyOf(removed()))
+		}
 	}
-	answer.By, answer.At, answer.Event = Responder{r.in.Sender, rights.DisplayName}, now, r.in.ID
-	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: now}
+	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: answer.At}
 	retry := false
 	_, _, err = e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
@@ -141,7 +152,7 @@ func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
 		var err error
 		if won { // seen again, the same event is nothing to tell them
-			_, err = e.Store.FirstTime(ctx, q.ID, late.once(r.q.Revision))
+			_, err = e.Store.FirstTime(ctx, q.ID, late.once(r.p.Step()))
 		} else {
 			err = e.addCourtesy(ctx, r, late)
 		}
@@ -153,22 +164,47 @@ func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 	return err
 }
 
+// advance moves the posting on. What is not a step leaves one that is still to be shown so.
 func (e *Engine) advance(ctx context.Context, r *reception, p Partial) (bool, error) {
+	step := !p.Quiet || r.p.Moving
 	moved := false
 	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
 		var err error
-		if moved, err = e.Store.Advance(ctx, r.q.ID, r.q.Revision, p.Progress, !p.Quiet); err != nil || !moved {
+		if moved, err = e.Store.Advance(ctx, r.q.ID, r.q.Revision, p.Progress, step); err != nil || !moved {
 			return err
 		}
-		if err := e.oweUpdate(ctx, r.q.ID, updatePayload{r.q.Revision + 1, p.Quiet}); err != nil {
+		if err := e.oweUpdate(ctx, r.q.ID, updatePayload{r.q.Revision + 1, !step}); err != nil {
 			return err
 		}
-		return e.Store.FinishInteraction(ctx, r.in.ID)
+		if _, withdrew := r.in.Act.(Withdrew); p.Quiet && !withdrew { // it may be withdrawn
+			if err := e.remember(ctx, r); err != nil {
+				return err
+			}
+		}
+		return e.finish(ctx, r.in)
 	})
 	if moved {
 		e.Owed()
 	}
 	return moved, err
+}
+
+// finish ends an interaction; what it withdraws is forgotten with it.
+func (e *Engine) finish(ctx context.Context, in Interaction) error {
+	w, ok := in.Act.(Withdrew)
+	if !ok {
+		return e.Store.FinishInteraction(ctx, in.ID)
+	}
+	return e.Store.Atomically(ctx, func(ctx context.Context) error {
+		kept, ok, err := e.Store.Reply(ctx, InteractionID(w.Original))
+		if err == nil && ok && kept.Conversation == in.Conversation {
+			err = e.Store.DropReply(ctx, kept.ID)
+		}
+		if err != nil {
+			return err
+		}
+		return e.Store.FinishInteraction(ctx, in.ID)
+	})
 }
 
 // updatePayload says which revision an update shows: a later one makes it needless.
@@ -197,13 +233,18 @@ func (e *Engine) ignore(ctx context.Context, r *reception) error {
 	})
 }
 
+// keep remembers what somebody said about a question, for a correction of it.
 func (e *Engine) keep(ctx context.Context, r *reception) error {
 	if _, ok := r.in.Act.(Said); !ok || !r.related || r.q.State.Terminal() {
 		return nil
 	}
+	return e.remember(ctx, r)
+}
+
+func (e *Engine) remember(ctx context.Context, r *reception) error {
 	return e.Store.KeepReply(ctx, Reply{
 		ID: r.original(), Conversation: r.in.Conversation, Sender: r.in.Sender, Question: r.q.ID,
-		Revision: r.q.Revision, Encrypted: r.in.Encrypted,
+		Step: r.p.Step(), Encrypted: r.in.Encrypted,
 	})
 }
 
@@ -214,7 +255,7 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 		return fmt.Errorf("read the sender's rights: %w", err)
 	}
 	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
-		if c.Kind == Rejected {
+		if c.Kind != Stale {
 			if err := e.keep(ctx, r); err != nil {
 				return err
 			}
@@ -244,7 +285,7 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 
 func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) error {
 	c.To, c.About, c.Thread = r.in.Sender, r.original(), r.thread
-	first, err := e.Store.FirstTime(ctx, r.q.ID, c.once(r.q.Revision))
+	first, err := e.Store.FirstTime(ctx, r.q.ID, c.once(r.p.Step()))
 	if err != nil || !first {
 		return err
 	}
@@ -262,10 +303,15 @@ func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) erro
 
 const laneHints = "hints"
 
-func courtesyOf(kind CourtesyKind, err error) Courtesy {
-	c := Courtesy{Kind: kind, Code: string(CodeOf(err)), Reason: err.Error()}
+// courtesyOf words a refusal for the person. Who may not choose something is denied it; what is no answer is rejected.
+func courtesyOf(err error) Courtesy {
+	c := Courtesy{Kind: Rejected, Code: string(CodeOf(err)), Reason: err.Error()}
 	if shown, ok := err.(*Error); ok {
 		c.Reason = shown.Reason
+	}
+	switch Code(c.Code) {
+	case CodeNotEligible, CodeAdminsOnly:
+		c.Kind = Denied
 	}
 	return c
 }

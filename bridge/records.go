@@ -38,10 +38,12 @@ type StateRecord struct {
 	Content      json.RawMessage
 }
 
-// Token lets a program act as an agent. Only the hash of its secret is kept.
+// Token lets a program act as an agent, or a person answer as themselves: exactly one of Agent and User is set. Only the
+// hash of its secret is kept.
 type Token struct {
 	ID        string // shown in lists, not secret
 	Agent     AgentID
+	User      UserID
 	Hash      [32]byte // SHA-256 of the secret
 	Rooms     []string // room ids, aliases or codes, as granted; "*" for every room
 	Scopes    []string // ask, read, cancel; empty for all three

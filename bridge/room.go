@@ -11,7 +11,7 @@ import (
 
 // Adopt stores a question that a carrier posted itself, already posted, and marks the carrier's event as handled. An
 // equal question under the same elicitation id is the same one, and its message belongs to that too; another question
-// gives CodeElicitationConflict, and nothing is stored then.
+// gives CodeElicitationConflict or CodeSubjectConflict, and nothing is stored then.
 func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) error {
 	if earlier, ok, err := e.earlier(ctx, q); err != nil {
 		return err
@@ -23,17 +23,16 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 			return e.Store.FinishInteraction(ctx, event)
 		})
 	}
+	q = scheduled(q, e.Clock.Now())
 	posted := Message{ID: q.Carried.Message, PostedAt: q.CreatedAt}
 	q.State, q.Delivery = Pending, Delivery{State: Posted, Message: posted.ID}
-	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
-		if err := e.Store.CreateQuestion(ctx, q); err != nil {
+	f := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now()}
+	var superseded []Question
+	err := e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
+		if superseded, err = e.ask(ctx, q, f); err != nil {
 			return err
 		}
 		if err := e.savePosting(ctx, q, Posting{Messages: []Message{posted}}); err != nil {
-			return err
-		}
-		f := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now()}
-		if err := e.Store.AddEffects(ctx, f); err != nil {
 			return err
 		}
 		return e.Store.FinishInteraction(ctx, event)
@@ -43,6 +42,7 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("asker", string(q.Asker)).Msg("Question adopted")
 	e.Owed()
+	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
 	return nil
 }

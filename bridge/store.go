@@ -26,6 +26,9 @@ type Store interface {
 	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
 	// PendingIn gives the pending questions of a conversation, oldest first.
 	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)
+	// AskedAbout gives what an asker asked in a conversation about any revision of a subject: the pending questions, and
+	// those about the highest revision. Nobody else asks about it until the transaction ends.
+	AskedAbout(ctx context.Context, asker AgentID, conv ConversationID, subject string) ([]Question, error)
 	// SettledSince says whether a question of the conversation was settled after a time.
 	SettledSince(ctx context.Context, conv ConversationID, at time.Time) (bool, error)
 
@@ -47,8 +50,8 @@ type Store interface {
 
 	// Posting reads a question's posting; a question never posted has an empty one.
 	Posting(ctx context.Context, id QuestionID) (Posting, error)
-	// SavePosting replaces messages, progress and the Moving mark, and links the messages to the question for good. A
-	// Seq of 0 leaves the one that SeenMessage recorded.
+	// SavePosting replaces messages, asides, progress and the Moving mark, and links the messages and asides to the
+	// question for good. A Seq of 0 leaves the one that SeenMessage recorded.
 	SavePosting(ctx context.Context, p Posting) error
 	// Advance moves the question to revision+1 with the new progress, if it is pending at that revision. moving marks
 	// the posting as not yet showing its step; ChangedAt stays until the step is saved.
@@ -59,10 +62,10 @@ type Store interface {
 	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
 	QuestionOf(ctx context.Context, conv ConversationID, m MessageID) (id QuestionID, ok bool, err error)
 	// SeenMessage ties a message to its question as LinkMessage does, and records where its echo stands and when it says
-	// that it was sent; the first echo counts. A posting's message has both from then on.
+	// that it was sent; the first echo counts. A posting's message or aside has both from then on.
 	SeenMessage(ctx context.Context, e Echo) error
 
-	// KeepReply remembers which question an unmatched reply was about, for a later correction of it.
+	// KeepReply remembers which question an unmatched reply was about, for a later correction or withdrawal of it.
 	KeepReply(ctx context.Context, r Reply) error
 	// Reply finds a kept reply; ok is false when there is none.
 	Reply(ctx context.Context, id InteractionID) (r Reply, ok bool, err error)
@@ -120,13 +123,13 @@ type Listing struct {
 	Cursor        string
 }
 
-// Reply is an unmatched reply that was tied to a question by a relation.
+// Reply is something that was tied to a question by a relation and answered nothing yet.
 type Reply struct {
 	ID           InteractionID
 	Conversation ConversationID
 	Sender       UserID
 	Question     QuestionID
-	Revision     int
+	Step         int // which item was shown when it was read
 	Encrypted    bool
 }
 
@@ -152,6 +155,7 @@ const (
 	EffectUpdate  EffectKind = "update"  // post its next step
 	EffectSettled EffectKind = "settled" // close its messages and say how it ended
 	EffectTell    EffectKind = "tell"    // one courtesy; payload is a Courtesy; tried once
+	EffectRemind  EffectKind = "remind"  // one reminder, at its time
 )
 
 // InboxEvent is one event as a homeserver pushed it, stored before it was acknowledged.

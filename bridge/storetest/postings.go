@@ -138,7 +138,7 @@ var replies = []promise{
 		absent(k.Reply(k.Context(), r.ID))(k)
 		k.ok(k.KeepReply(k.Context(), r))
 		k.is("reply", only(k.Reply(k.Context(), r.ID))(k), r)
-		r.Revision++
+		r.Step++
 		k.ok(k.KeepReply(k.Context(), r))
 		k.is("replaced", only(k.Reply(k.Context(), r.ID))(k), r)
 		k.ok(k.DropReply(k.Context(), r.ID))

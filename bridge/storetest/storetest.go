@@ -216,6 +216,8 @@ func fill(v reflect.Value, n *int) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Uint8:
+		v.SetUint(uint64(*n % 256))
 	case reflect.String:
 		v.SetString(fmt.Sprintf("text %d <é> \x00", *n))
 	case reflect.Bool:

@@ -83,6 +83,7 @@ func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
 		bridge.EffectUpdate:  {Handler: engine, Attempts: 10, Backoff: 5 * time.Second, MaxBackoff: time.Hour},
 		bridge.EffectSettled: {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
 		bridge.EffectTell:    {Handler: engine, Attempts: 1},
+		bridge.EffectRemind:  {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
 	}
 }
 

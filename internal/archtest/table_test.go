@@ -32,7 +32,8 @@ var imports = []row{
 	{packages: []string{"schema"}, outside: []string{validator, strict, text}},
 	{packages: []string{"fixtures"}},
 	{packages: []string{"fixtures/internal/generate"}, own: []string{"schema"}}, // a program that writes the fixtures
-	{packages: []string{"bridge"}, outside: []string{zerolog, text}},
+	{packages: []string{"bridge/texts"}},
+	{packages: []string{"bridge"}, own: []string{"bridge/texts"}, outside: []string{zerolog, text}},
 	{packages: []string{"bridge/certificate"}, outside: []string{jcs}},
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
@@ -56,7 +57,7 @@ var imports = []row{
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
 	{
 		packages: []string{"internal/matrix"},
-		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress"},
+		own:      []string{"bridge", "bridge/texts", "schema", "internal/dialect", "internal/egress"},
 		outside:  []string{mautrix, mauUtil, zerolog, strict},
 	},
 	{

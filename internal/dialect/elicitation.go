@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -127,7 +128,8 @@ func setElicitation(q *bridge.Question, e *schema.Elicitation) error {
 	}
 	q.Items = []bridge.Item{item}
 	if s := e.Subject; s != nil {
-		q.Subject = &bridge.Subject{SubjectRef: subjectRef(s.ID, s.Digest, s.Schema, s.Revision), Complete: !e.Incomplete()}
+		q.Subject = &bridge.Subject{SubjectRef: subjectRef(s.ID, s.Digest, s.Schema, s.Revision), Complete: !e.Incomplete(),
+			Printable: !slices.ContainsFunc(s.Preview, func(item schema.PreviewItem) bool { return item.Type == "link" })}
 	}
 	return setTimes(q, e)
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -55,13 +57,21 @@ func answered(out *response, r *http.Request, start time.Time, panicked any) {
 		if panicked == http.ErrAbortHandler {
 			panic(panicked)
 		}
-		log.Error().Type("panic", panicked).Bytes("stack", debug.Stack()).Msg("Request panicked")
+		log.Error().Str("panic", panicOf(panicked)).Bytes("stack", debug.Stack()).Msg("Request panicked")
 		if out.status == 0 {
 			_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
 		}
 	}
 	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
 		Dur("took", time.Since(start)).Msg("Request answered")
+}
+
+// panicOf says what panicked, for the log. Only the runtime's own words are known to hold nothing that anybody wrote.
+func panicOf(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("%T", value)
 }
 
 // response notes the status, for the log and for a panic after it.

@@ -39,6 +39,7 @@ var kinds = map[bridge.Code]kind{
 	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
 	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
 	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
+	bridge.CodeAdminsOnly:     {http.StatusForbidden, "Only workspace admins may choose this"},
 
 	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
@@ -50,6 +51,7 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeSubjectConflict:     {http.StatusConflict, "The subject was asked about differently"},
 	bridge.CodePreviewIncomplete:   {http.StatusConflict, "What would be approved is not fully shown"},
 	bridge.CodeSubjectLapsed:       {http.StatusConflict, "What would be approved has lapsed"},
+	bridge.CodeQuestionRemoved:     {http.StatusConflict, "The question was removed from its room"},
 	bridge.CodeSubjectMismatch:     {http.StatusConflict, "What would be approved is something else"},
 
 	codeTooLarge: {http.StatusRequestEntityTooLarge, "Too large"},
@@ -62,6 +64,7 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeCommentMissing:     {http.StatusUnprocessableEntity, "A comment is needed"},
 	bridge.CodeInputMissing:       {http.StatusUnprocessableEntity, "An input is needed"},
 	bridge.CodeInputInvalid:       {http.StatusUnprocessableEntity, "The input is not valid"},
+	bridge.CodeInputNotInvited:    {http.StatusUnprocessableEntity, "No input was invited"},
 	bridge.CodeUnsupported:        {http.StatusUnprocessableEntity, "Not supported"},
 	bridge.CodeNotByReply:         {http.StatusUnprocessableEntity, "Not by this way of answering"},
 	bridge.CodeOutOfRange:         {http.StatusUnprocessableEntity, "No such number"},

@@ -113,7 +113,7 @@ func (r reader) option(m bridge.OneMatch, via bridge.Via) bridge.Reading {
 		c.Comment = m.Rest
 	case o.Input != nil && m.Rest != nil:
 		c.Input = m.Rest
-	case o.NeedsComment, o.Input != nil && o.Input.Required:
+	case o.NeedsTyped(c):
 		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: fmt.Sprintf("Option %d needs some text from you. Please write both in one reply, like this: “%d: your text”.", m.Index+1, m.Index+1)}
 	}
 	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{o.ID}}, c)

@@ -59,6 +59,8 @@ type RoomStates interface {
 	SetEncrypted(ctx context.Context, room bridge.ConversationID) error
 	// KnownRooms lists the rooms with a copy.
 	KnownRooms(ctx context.Context) ([]bridge.ConversationID, error)
+	// RoomsOf lists the rooms whose copy has a membership of the user, of whatever kind.
+	RoomsOf(ctx context.Context, user bridge.UserID) ([]bridge.ConversationID, error)
 }
 
 // Values keeps single values under a name, such as a sync token.

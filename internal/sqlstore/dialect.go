@@ -12,14 +12,17 @@ type dialect struct {
 	// inOrder makes transactions that store events wait for each other: numbers are given before the commit, and an
 	// event must not become visible after one with a later number.
 	inOrder string
+	// holdSubject makes transactions that ask about one subject, named by asker, conversation and id, wait for each other.
+	holdSubject string
 }
 
 var (
 	sqliteDialect   = dialect{row: "rowid"}
 	postgresDialect = dialect{
-		row:     "id",
-		holdRow: " FOR NO KEY UPDATE",
-		takeRow: " FOR UPDATE SKIP LOCKED",
-		inOrder: "SELECT pg_advisory_xact_lock(7165733)",
+		row:         "id",
+		holdRow:     " FOR NO KEY UPDATE",
+		takeRow:     " FOR UPDATE SKIP LOCKED",
+		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",
+		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
 	}
 )

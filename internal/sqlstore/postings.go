@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
 
 	"go.mau.fi/util/dbutil"
@@ -17,6 +18,21 @@ type message struct {
 	ID       bridge.MessageID
 	PostedAt int64
 	Item     int
+}
+
+func stored(m bridge.Message) message {
+	return message{ID: m.ID, PostedAt: m.PostedAt.UnixMilli(), Item: m.Item}
+}
+
+func (m message) message() bridge.Message {
+	return bridge.Message{ID: m.ID, PostedAt: time.UnixMilli(m.PostedAt).UTC(), Item: m.Item}
+}
+
+// aside is one of a posting's asides as its column holds it.
+type aside struct {
+	message
+	To    bridge.UserID
+	About bridge.InteractionID
 }
 
 // Posting implements [bridge.Store].
@@ -44,21 +60,37 @@ func (s *Store) Posting(ctx context.Context, id bridge.QuestionID) (bridge.Posti
 		return bridge.Posting{}, fmt.Errorf("posting of %s: %w", id, err)
 	}
 	for _, e := range echoes {
-		for i := range p.Messages {
-			if p.Messages[i].ID != e.message {
+		for m := range all(&p) {
+			if m.ID != e.message {
 				continue
 			}
-			p.Messages[i].Seq = e.seq
+			m.Seq = e.seq
 			if e.sentAt != nil {
-				p.Messages[i].PostedAt = *e.sentAt
+				m.PostedAt = *e.sentAt
 			}
 		}
 	}
 	return p, nil
 }
 
+// all goes through the messages and the asides.
+func all(p *bridge.Posting) iter.Seq[*bridge.Message] {
+	return func(yield func(*bridge.Message) bool) {
+		for i := range p.Messages {
+			if !yield(&p.Messages[i]) {
+				return
+			}
+		}
+		for i := range p.Asides {
+			if !yield(&p.Asides[i].Message) {
+				return
+			}
+		}
+	}
+}
+
 const selectPosting = `
-	SELECT q.id, COALESCE(p.conversation, q.conversation), q.revision, p.moving, p.changed_at, p.messages, p.progress
+	SELECT q.id, COALESCE(p.conversation, q.conversation), q.revision, p.moving, p.changed_at, p.messages, p.asides, p.progress
 	FROM questions q LEFT JOIN postings p ON p.question = q.id WHERE q.id = $1`
 
 const selectEchoes = `SELECT message, seq, sent_at FROM message_links WHERE question = $1 AND conversation = $2 AND seq IS NOT NULL`
@@ -67,7 +99,9 @@ func scanPosting(row dbutil.Scannable) (p bridge.Posting, err error) {
 	var moving *bool
 	var changed *time.Time
 	var messages []message
-	err = row.Scan(text(&p.Question), text(&p.Conversation), &p.Revision, &moving, maybeMoment(&changed), decoded(&messages), raw(&p.Progress))
+	var asides []aside
+	err = row.Scan(text(&p.Question), text(&p.Conversation), &p.Revision, &moving, maybeMoment(&changed), decoded(&messages),
+		decoded(&asides), raw(&p.Progress))
 	if moving != nil {
 		p.Moving = *moving
 	}
@@ -75,7 +109,10 @@ func scanPosting(row dbutil.Scannable) (p bridge.Posting, err error) {
 		p.ChangedAt = *changed
 	}
 	for _, m := range messages {
-		p.Messages = append(p.Messages, bridge.Message{ID: m.ID, PostedAt: time.UnixMilli(m.PostedAt).UTC(), Item: m.Item})
+		p.Messages = append(p.Messages, m.message())
+	}
+	for _, a := range asides {
+		p.Asides = append(p.Asides, bridge.Aside{Message: a.message.message(), To: a.To, About: a.About})
 	}
 	return p, err
 }
@@ -84,9 +121,17 @@ func scanPosting(row dbutil.Scannable) (p bridge.Posting, err error) {
 func (s *Store) SavePosting(ctx context.Context, p bridge.Posting) error {
 	messages := make([]message, 0, len(p.Messages))
 	for _, m := range p.Messages {
-		messages = append(messages, message{ID: m.ID, PostedAt: m.PostedAt.UnixMilli(), Item: m.Item})
+		messages = append(messages, stored(m))
+	}
+	asides := make([]aside, 0, len(p.Asides))
+	for _, a := range p.Asides {
+		asides = append(asides, aside{stored(a.Message), a.To, a.About})
 	}
 	encoded, err := encode(messages)
+	if err != nil {
+		return fmt.Errorf("save posting of %s: %w", p.Question, err)
+	}
+	encodedAsides, err := encode(asides)
 	if err != nil {
 		return fmt.Errorf("save posting of %s: %w", p.Question, err)
 	}
@@ -94,10 +139,10 @@ func (s *Store) SavePosting(ctx context.Context, p bridge.Posting) error {
 		if err := s.hold(ctx, p.Question); err != nil {
 			return err
 		}
-		if _, err := s.exec(ctx, savePosting, p.Question, p.Conversation, p.Moving, p.ChangedAt, encoded, p.Progress); err != nil {
+		if _, err := s.exec(ctx, savePosting, p.Question, p.Conversation, p.Moving, p.ChangedAt, encoded, encodedAsides, p.Progress); err != nil {
 			return fmt.Errorf("save posting of %s: %w", p.Question, err)
 		}
-		for _, m := range p.Messages {
+		for m := range all(&p) {
 			var seq *int64
 			if m.Seq != 0 {
 				seq = &m.Seq
@@ -111,9 +156,9 @@ func (s *Store) SavePosting(ctx context.Context, p bridge.Posting) error {
 }
 
 const savePosting = `
-	INSERT INTO postings (question, conversation, moving, changed_at, messages, progress) VALUES ($1, $2, $3, $4, $5, $6)
+	INSERT INTO postings (question, conversation, moving, changed_at, messages, asides, progress) VALUES ($1, $2, $3, $4, $5, $6, $7)
 	ON CONFLICT (question) DO UPDATE SET conversation = excluded.conversation, moving = excluded.moving,
-		changed_at = excluded.changed_at, messages = excluded.messages, progress = excluded.progress`
+		changed_at = excluded.changed_at, messages = excluded.messages, asides = excluded.asides, progress = excluded.progress`
 
 // A link is for good: it keeps its first question and the first place of its echo.
 const linkMessage = `

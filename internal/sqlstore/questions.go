@@ -24,10 +24,15 @@ func (s *Store) CreateQuestion(ctx context.Context, q bridge.Question) error {
 	if err != nil {
 		return fmt.Errorf("create question %s: %w", q.ID, err)
 	}
+	var subjectID, subjectRevision any
+	if q.Subject != nil {
+		subjectID, subjectRevision = q.Subject.ID, q.Subject.Revision
+	}
 	return s.write(ctx, func(ctx context.Context) error {
 		// A clash is no error of the database, which on PostgreSQL would end the caller's transaction.
 		n, err := s.exec(ctx, insertQuestion, q.ID, q.Asker, q.ElicitationID, q.Conversation, q.CorrelationID, q.Revision,
-			q.CreatedAt, q.ExpiresAt, q.ForgetAfter, q.Delivery.State, q.Delivery.Message, q.Delivery.Reason, asked, q.Data, q.Content)
+			q.CreatedAt, q.ExpiresAt, q.ForgetAfter, q.Delivery.State, q.Delivery.Message, q.Delivery.Reason, asked, q.Data, q.Content,
+			subjectID, subjectRevision)
 		if err != nil {
 			return fmt.Errorf("create question %s: %w", q.ID, err)
 		}
@@ -48,8 +53,8 @@ func (s *Store) CreateQuestion(ctx context.Context, q bridge.Question) error {
 
 const insertQuestion = `
 	INSERT INTO questions (id, asker, elicitation_id, conversation, correlation_id, state, revision, reason, created_at, expires_at,
-		forget_after, delivery_state, delivery_message, delivery_reason, definition, data, content)
-	VALUES ($1, $2, $3, $4, $5, 'pending', $6, '', $7, $8, $9, $10, $11, $12, $13, $14, $15)
+		forget_after, delivery_state, delivery_message, delivery_reason, definition, data, content, subject_id, subject_revision)
+	VALUES ($1, $2, $3, $4, $5, 'pending', $6, '', $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
 	ON CONFLICT DO NOTHING`
 
 // Question implements [bridge.Store].
@@ -197,7 +202,7 @@ func (s *Store) MoveQuestion(ctx context.Context, id bridge.QuestionID, to bridg
 		if err != nil || n == 0 {
 			return err
 		}
-		_, err = s.exec(ctx, `UPDATE postings SET conversation = $2, messages = '[]', moving = FALSE WHERE question = $1`, id, to)
+		_, err = s.exec(ctx, `UPDATE postings SET conversation = $2, messages = '[]', asides = '[]', moving = FALSE WHERE question = $1`, id, to)
 		return err
 	})
 }

@@ -14,22 +14,22 @@ func (s *Store) KeepReply(ctx context.Context, r bridge.Reply) error {
 		if err := s.hold(ctx, r.Question); err != nil {
 			return err
 		}
-		_, err := s.exec(ctx, keepReply, r.ID, r.Conversation, r.Sender, r.Question, r.Revision, r.Encrypted)
+		_, err := s.exec(ctx, keepReply, r.ID, r.Conversation, r.Sender, r.Question, r.Step, r.Encrypted)
 		return err
 	})
 }
 
 const keepReply = `
-	INSERT INTO replies (id, conversation, sender, question, revision, encrypted) VALUES ($1, $2, $3, $4, $5, $6)
+	INSERT INTO replies (id, conversation, sender, question, step, encrypted) VALUES ($1, $2, $3, $4, $5, $6)
 	ON CONFLICT (id) DO UPDATE SET conversation = excluded.conversation, sender = excluded.sender,
-		question = excluded.question, revision = excluded.revision, encrypted = excluded.encrypted`
+		question = excluded.question, step = excluded.step, encrypted = excluded.encrypted`
 
 // Reply implements [bridge.Store].
 func (s *Store) Reply(ctx context.Context, id bridge.InteractionID) (r bridge.Reply, ok bool, err error) {
 	return first(ctx, s, func(row dbutil.Scannable) (r bridge.Reply, err error) {
-		err = row.Scan(text(&r.ID), text(&r.Conversation), text(&r.Sender), text(&r.Question), &r.Revision, &r.Encrypted)
+		err = row.Scan(text(&r.ID), text(&r.Conversation), text(&r.Sender), text(&r.Question), &r.Step, &r.Encrypted)
 		return r, err
-	}, `SELECT id, conversation, sender, question, revision, encrypted FROM replies WHERE id = $1`, id)
+	}, `SELECT id, conversation, sender, question, step, encrypted FROM replies WHERE id = $1`, id)
 }
 
 // DropReply implements [bridge.Store].

@@ -1,0 +1,105 @@
+package matrix
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"maunium.net/go/mautrix"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
+)
+
+// mostReminded is how many people one reminder names; the room as a whole is never notified.
+const mostReminded = 20
+
+// Remind implements [bridge.Channel]: a text in the question's thread that mentions whom it is for, since a notice
+// notifies nobody.
+func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Posting, r bridge.Reminder, key string) error {
+	conv := conversation(q, p)
+	if err := s.ready(ctx, conv); err != nil {
+		return err
+	}
+	v, err := s.rooms.view(ctx, conv, false)
+	if err != nil {
+		return err
+	}
+	people := s.reminded(v, q, r)
+	if len(people) == 0 {
+		zerolog.Ctx(ctx).Warn().Str("question_id", string(q.ID)).Str("reminder", string(r)).Msg("Not reminding: nobody in the room could be reminded")
+		return nil
+	}
+	names := make([]string, len(people))
+	for i, who := range people {
+		names[i] = personName(bridge.Responder{ID: who, DisplayName: v.members[who].displayName})
+	}
+	sentence := texts.Reminder(strings.Join(names, ", "))
+	if r == bridge.RemindAdmins {
+		sentence = texts.Escalation(strings.Join(names, ", "))
+	}
+	content := notice(sentence)
+	content["msgtype"], content["m.mentions"] = "m.text", map[string]any{"user_ids": people}
+	content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
+	if _, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content}); err != nil {
+		return s.sendFailed(ctx, conv, err)
+	}
+	return nil
+}
+
+// reminded is whom a reminder is for, in order of their ids: the target of a direct question, else who may answer, or
+// the workspace admins.
+func (s *Service) reminded(v view, q bridge.Question, r bridge.Reminder) (people []bridge.UserID) {
+	for who, m := range v.members {
+		rights := bridge.Rights{Member: m.membership == "join", Machine: s.machines[who], IsAsker: s.isAsker(q, who)}
+		switch {
+		case who == v.bot, r == bridge.RemindResponders && q.Permits(who, rights) != nil:
+		case r == bridge.RemindAdmins && (!rights.Member || rights.Machine || !s.isAdmin(v, q, who)):
+		default:
+			people = append(people, who)
+		}
+	}
+	slices.Sort(people)
+	return people[:min(len(people), mostReminded)]
+}
+
+// Stands implements [bridge.Channel].
+func (s *Service) Stands(ctx context.Context, q bridge.Question, p bridge.Posting) (bool, error) {
+	m, ok := p.Current()
+	if !ok {
+		return false, nil
+	}
+	conv := conversation(q, p)
+	var raw jsonEvent
+	err := s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", string(conv), "event", string(m.ID)}, nil, nil, &raw)
+	if answered(err, http.StatusForbidden, http.StatusNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	e := raw.decode(conv)
+	return bridge.UserID(e.Sender) == s.hs.bot && e.Content.has("suite_event_type"), nil
+}
+
+// Joined implements [bridge.Gatekeeper].
+func (s *Service) Joined(ctx context.Context, who bridge.UserID) (joined []bridge.ConversationID, err error) {
+	rooms, err := s.store.RoomsOf(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	for _, room := range rooms {
+		v, err := s.rooms.view(ctx, room, false)
+		switch {
+		case errors.Is(err, errNotJoined):
+		case err != nil:
+			return nil, err
+		case v.members[who].membership == "join":
+			joined = append(joined, room)
+		}
+	}
+	return joined, nil
+}
