@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mau.fi/util/dbutil"
+
 	"superpipeline.dev/question-bridge/bridge"
 )
 
@@ -43,18 +45,28 @@ const settle = `
 	RETURNING ` + questionColumns
 
 // ExpireDue implements [bridge.Store].
-func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) (expired []bridge.Question, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		expired, err = list(ctx, s, scanQuestion, s.expireDue(), now, limit)
+func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) ([]bridge.QuestionID, error) {
+	type due struct {
+		id bridge.QuestionID
+		at time.Time
+	}
+	var expired []due
+	err := s.write(ctx, func(ctx context.Context) (err error) {
+		expired, err = list(ctx, s, func(row dbutil.Scannable) (d due, err error) {
+			err = row.Scan(text(&d.id), moment(&d.at))
+			return d, err
+		}, s.expireDue(), now, limit)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("expire questions: %w", err)
 	}
-	slices.SortFunc(expired, func(a, b bridge.Question) int {
-		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
-	})
-	return expired, nil
+	slices.SortFunc(expired, func(a, b due) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) })
+	ids := make([]bridge.QuestionID, len(expired))
+	for i, d := range expired {
+		ids[i] = d.id
+	}
+	return ids, nil
 }
 
 // The state stands there twice: a question that was answered after it was selected is looked at again by the update.
@@ -65,7 +77,7 @@ func (s *Store) expireDue() string {
 	)
 	UPDATE questions SET state = 'expired', settled_at = $1
 	WHERE ` + s.dialect.row + ` IN (SELECT place FROM due) AND state = 'pending'
-	RETURNING ` + questionColumns
+	RETURNING id, expires_at`
 }
 
 // NextDeadline implements [bridge.Store].
