@@ -25,7 +25,7 @@ each part, and where more than one may be chosen they are joined by commas. With
 What approves an exact operation is sent with the id, digest, schema and revision that were shown, and approves nothing else.
 Without a terminal --yes is needed, and for such an approval --digest too: it is refused if the digest is another one.
 
-It prints the answer that stands and exits 0 when that is yours, also when you gave it before. It exits 5 when another answer
+It prints the answer that stands and exits 0 when that is yours, also when you gave it before. It exits 7 when another answer
 stands, 3 when the question expired, 4 when it was withdrawn, 1 when the answer was refused or not given, and 2 for a wrong
 command line. Whatever was refused leaves the question pending.`,
 		Example: `  question answer "$id"

@@ -254,15 +254,15 @@ func TestWhoWasFirst(t *testing.T) {
 		says  string
 	}{
 		"the same, again":          {func(q *schema.Question) { choose(q, "deny") }, []string{"2", "--yes"}, 0, "deny\n", ""},
-		"something else":           {func(q *schema.Question) { choose(q, "approve") }, []string{"2", "--yes"}, 5, "", "not taken: question q_1 was answered already: label of approve, by Federica"},
-		"with another comment":     {func(q *schema.Question) { choose(q, "deny") }, []string{"2", "--yes", "--comment", "x"}, 5, "", "not taken"},
-		"somebody else":            {func(q *schema.Question) { choose(q, "approve"); q.Answer.Responder = other }, []string{"2", "--yes"}, 5, "", "label of approve, by Bo\\u{202E}b (@bob:example.org)"},
-		"somebody else, the same":  {func(q *schema.Question) { choose(q, "deny"); q.Answer.Responder = other }, []string{"2", "--yes"}, 5, "", "not taken"},
+		"something else":           {func(q *schema.Question) { choose(q, "approve") }, []string{"2", "--yes"}, 7, "", "not taken: question q_1 was answered already: label of approve, by Federica"},
+		"with another comment":     {func(q *schema.Question) { choose(q, "deny") }, []string{"2", "--yes", "--comment", "x"}, 7, "", "not taken"},
+		"somebody else":            {func(q *schema.Question) { choose(q, "approve"); q.Answer.Responder = other }, []string{"2", "--yes"}, 7, "", "label of approve, by Bo\\u{202E}b (@bob:example.org)"},
+		"somebody else, the same":  {func(q *schema.Question) { choose(q, "deny"); q.Answer.Responder = other }, []string{"2", "--yes"}, 7, "", "not taken"},
 		"nobody":                   {func(q *schema.Question) { end(q, schema.Expired) }, []string{"2", "--yes"}, 3, "", "no answer: question q_1 expired"},
 		"the asker":                {func(q *schema.Question) { end(q, schema.Cancelled); q.CancelledBy = "asker" }, []string{"2", "--yes"}, 4, "", "was cancelled by its asker"},
 		"no such option, as ever":  {func(q *schema.Question) { choose(q, "approve") }, []string{"perhaps", "--yes"}, 2, "", "none of the options"},
 		"the same, as a document":  {func(q *schema.Question) { choose(q, "deny") }, []string{"2", "--yes", "--json"}, 0, `"value": "deny"`, ""},
-		"another one, as document": {func(q *schema.Question) { choose(q, "approve") }, []string{"2", "--yes", "--json"}, 5, `"value": "approve"`, "not taken"},
+		"another one, as document": {func(q *schema.Question) { choose(q, "approve") }, []string{"2", "--yes", "--json"}, 7, `"value": "approve"`, "not taken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served(t, func(q *schema.Question) { byFederica(q); c.ended(q) })
@@ -273,7 +273,7 @@ func TestWhoWasFirst(t *testing.T) {
 		})
 	}
 	served(t, func(q *schema.Question) { byFederica(q); choose(q, "approve") })
-	want{5, "", "question: question q_1 was answered already: label of approve, by Federica"}.check(t, atTerminal(t, "", "answer", "q_1"))
+	want{7, "", "question: question q_1 was answered already: label of approve, by Federica"}.check(t, atTerminal(t, "", "answer", "q_1"))
 	runs(t, 1, "answer", "q_9", "1", "--yes")
 	runs(t, 2, "answer")
 }

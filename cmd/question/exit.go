@@ -9,7 +9,7 @@ const (
 	exitUsage     = command.Usage
 	exitExpired   = 3 // the question expired
 	exitCancelled = 4 // the question was cancelled
-	exitOther     = 5 // another answer than the one that was given stands, most likely somebody else's
+	exitOther     = 7 // another answer than the one that was given stands, most likely somebody else's
 
 	exitInterrupted = 130 // SIGINT or SIGTERM, as a shell counts; a question that was waited for stays pending
 )

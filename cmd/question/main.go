@@ -55,7 +55,7 @@ standard error. Exit codes:
     2  the command line is wrong
     3  nobody answered before the question expired
     4  the question was cancelled
-    5  of answer: another answer stands, most likely because somebody else was first
+    7  of answer: another answer stands, most likely because somebody else was first
   130  interrupted; a question that was waited for stays pending`
 
 const rootExample = `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi

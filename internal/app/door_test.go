@@ -145,7 +145,7 @@ func TestApprovedOutsideTheRoom(t *testing.T) {
 		t.Error("the notice does not name alice")
 	}
 	alice.run(0, "answer", q.ID, "approve", "--yes", "--digest", digest) // again
-	if _, errs := bob.run(5, "answer", q.ID, "2", "--yes"); !strings.Contains(errs, "by Alice") {
+	if _, errs := bob.run(7, "answer", q.ID, "2", "--yes"); !strings.Contains(errs, "by Alice") {
 		t.Errorf("bob is told %q", errs)
 	}
 }

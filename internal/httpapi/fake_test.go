@@ -141,8 +141,8 @@ func (m *memory) Answer(_ context.Context, who bridge.UserID, id bridge.Question
 	m.mu.Lock()
 	fail, q := m.refuse, m.byID[id]
 	m.mu.Unlock()
-	if fail != nil {
-		return bridge.Question{}, fail
+	if fail != nil || q.State.Terminal() {
+		return q, fail
 	}
 	a, err := q.Accepts(c, bridge.Rights{Member: true}, time.Now())
 	if err != nil {

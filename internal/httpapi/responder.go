@@ -32,10 +32,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserI
 	if err != nil {
 		return err
 	}
-	if !q.State.Terminal() {
-		if q, err = s.Engine.Answer(ctx, who, id, choice); err != nil {
-			return err
-		}
+	if q, err = s.Engine.Answer(ctx, who, id, choice); err != nil {
+		return err
 	}
 	return reply(w, http.StatusOK, s.views(ctx, who).of(q))
 }
