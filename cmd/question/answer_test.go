@@ -280,18 +280,18 @@ func TestWhoWasFirst(t *testing.T) {
 
 func TestRefusedAnswers(t *testing.T) {
 	api := served(t, byFederica)
-	api.onAnswer = func(w http.ResponseWriter, _ *http.Request) {
+	api.answerBy(func(w http.ResponseWriter, _ *http.Request) {
 		problem(w, 403, "admins_only", "Only admins can choose this, \x1b[31mnot you.")
-	}
+	})
 	got := runs(t, 1, "answer", "q_1", "1", "--yes")
 	if !strings.HasSuffix(got.err, "question: Only admins can choose this, \\u{001B}[31mnot you (403 admins_only)\n") || strings.Contains(got.err, "not known") || got.out != "" {
 		t.Errorf("%+v", got)
 	}
-	api.onAnswer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	api.answerBy(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if got := runs(t, 1, "answer", "q_1", "1", "--yes"); !strings.Contains(got.err, "whether the answer was taken is not known; giving it again changes nothing") {
 		t.Errorf("%+v", got)
 	}
-	api.onAnswer = func(w http.ResponseWriter, _ *http.Request) { problem(w, 503, "unavailable", "Please try again.") }
+	api.answerBy(func(w http.ResponseWriter, _ *http.Request) { problem(w, 503, "unavailable", "Please try again.") })
 	if got := runs(t, 1, "answer", "q_1", "1", "--yes"); !strings.Contains(got.err, "Please try again (503 unavailable)") {
 		t.Errorf("%+v", got)
 	}

@@ -191,6 +191,13 @@ func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request) {
 	a.give(w, r.PathValue("id"))
 }
 
+// answerBy has another handler take answers from now on.
+func (a *fakeAPI) answerBy(h http.HandlerFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.onAnswer = h
+}
+
 // answered are the bodies of the answers that were sent.
 func (a *fakeAPI) answered() []string {
 	a.mu.Lock()
