@@ -45,7 +45,7 @@ func subjectOf(id string) string {
 	return fmt.Sprintf(`"subject":{"id":"s_%s","digest":"sha256:ab","schema":"x/v1","revision":2}`, id)
 }
 
-// TestAnswersToAnExactOperation asks each question anew: whatever is refused leaves it pending. ID stands for its id.
+// TestAnswersToAnExactOperation is field cases B7 and B8 over HTTP. Each question is asked anew: whatever is refused leaves it pending. ID stands for its id.
 func TestAnswersToAnExactOperation(t *testing.T) {
 	m := newManor(t)
 	incomplete := func(e *schema.Elicitation) { e.Subject.PreviewComplete = false }
