@@ -22,6 +22,15 @@ type Engine interface {
 	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
 	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
 	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
+
+	// Show gives a question to a person who may answer it, or might have. Otherwise it is CodeNotFound or CodeNotEligible,
+	// or a *bridge.ErrRetry where that cannot be told now.
+	Show(ctx context.Context, who bridge.UserID, id bridge.QuestionID) (bridge.Question, error)
+	// PendingFor gives the pending questions that a person may answer, newest first, at most limit.
+	PendingFor(ctx context.Context, who bridge.UserID, limit int) (all []bridge.Question, more bool, err error)
+	// Answer takes a person's answer. Whoever is late gets the question as it was settled; errors besides those of Show are
+	// why the answer is none, and leave the question pending.
+	Answer(ctx context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error)
 }
 
 // Config is what the API is made of.
@@ -92,6 +101,9 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"GET /api/questions/pending", s.responder(s.pending)},
+		{"GET /api/questions/{id}", s.responder(s.show)},
+		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
 		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
