@@ -135,6 +135,13 @@ func TestApprovedOutsideTheRoom(t *testing.T) {
 		t.Errorf("alice's answer is %q", out)
 	}
 	s.awaitAnswer(q.ID, "approve", s.alice)
+	certified := filepath.Join(t.TempDir(), "approval.json")
+	alice.run(0, "show", q.ID, "--certificate", certified, "--token", s.token)
+	out, _ := alice.run(0, "certificate", "verify", certified, "--subject-id", q.Subject.ID, "--digest", digest, "--schema", "x/v1", "--revision", "1")
+	if !strings.HasPrefix(out, "Genuine. Approved by "+s.alice.ID) {
+		t.Errorf("the certificate says %s", out)
+	}
+	alice.run(6, "certificate", "verify", certified, "--digest", digest+"0")
 	if outcome := s.outcome(s.bob, "elc_complete"); outcome["option_id"] != "approve" || outcome["decided_by"] != s.alice.ID {
 		t.Errorf("the room reads %v", outcome)
 	}
