@@ -75,4 +75,3 @@ func localpart(who bridge.UserID) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(string(who), "@"), ":")
 	return name
 }
-
