@@ -81,6 +81,21 @@ var postings = []promise{
 		echo("$a", 11, 110)
 		k.is("seen again", got(k.Posting(k.Context(), q.ID))(k).Messages, seen)
 	}},
+	{"an aside is kept, linked and seen as a message is, and is none", func(k *kit) {
+		q := k.ask()
+		a := bridge.Aside{Message: messages("$aside")[0], To: "@u1:example.org", About: "$e1"}
+		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a"), Asides: []bridge.Aside{a}, ChangedAt: start}
+		k.ok(k.SavePosting(k.Context(), p))
+		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
+		k.is("of", only(k.QuestionOf(k.Context(), room, "$aside"))(k), q.ID)
+		k.ok(k.SeenMessage(k.Context(), bridge.Echo{Question: q.ID, Conversation: room, Message: "$aside", Seq: 7, SentAt: after(70)}))
+		p.Asides[0].Seq, p.Asides[0].PostedAt = 7, after(70)
+		k.is("seen", got(k.Posting(k.Context(), q.ID))(k), p)
+		k.is("advanced", got(k.Advance(k.Context(), q.ID, 0, nil, false))(k), true)
+		k.is("asides after an advance", got(k.Posting(k.Context(), q.ID))(k).Asides, p.Asides)
+		k.ok(k.MoveQuestion(k.Context(), q.ID, "!elsewhere:example.org"))
+		k.is("asides elsewhere", len(got(k.Posting(k.Context(), q.ID))(k).Asides), 0)
+	}},
 	{"an advance moves the revision on", func(k *kit) {
 		q := k.ask()
 		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: messages("$a"), Progress: json.RawMessage(`0`), ChangedAt: after(5)}

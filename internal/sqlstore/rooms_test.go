@@ -132,6 +132,22 @@ func TestRoomState(t *testing.T) {
 	})
 }
 
+func TestRoomsOfAPerson(t *testing.T) {
+	both(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		for _, r := range []bridge.StateRecord{
+			{Conversation: "!b", Type: "m.room.member", Key: "@dana"}, {Conversation: "!a", Type: "m.room.member", Key: "@dana"},
+			{Conversation: "!c", Type: "m.room.member", Key: "@sam"}, {Conversation: "!d", Type: "m.room.other", Key: "@dana"},
+		} {
+			noError(t, s.PutState(t.Context(), r))
+		}
+		if got := must(s.RoomsOf(t.Context(), "@dana"))(t); !reflect.DeepEqual(got, []bridge.ConversationID{"!a", "!b"}) {
+			t.Errorf("rooms: %v", got)
+		}
+		equal(t, "of nobody", len(must(s.RoomsOf(t.Context(), "@nobody"))(t)), 0)
+	})
+}
+
 func TestValues(t *testing.T) {
 	both(t, func(t *testing.T, d database) {
 		s := d.open(t)
@@ -147,7 +163,7 @@ func TestTokens(t *testing.T) {
 		s := d.open(t)
 		until := start.Add(time.Hour)
 		a := bridge.Token{ID: "a", Agent: "agent", Hash: sha256.Sum256([]byte("a")), Rooms: []string{"*"}, Scopes: []string{"ask"}, CreatedAt: start, ExpiresAt: &until}
-		b := bridge.Token{ID: "b", Agent: "agent", Hash: sha256.Sum256([]byte("b")), CreatedAt: start}
+		b := bridge.Token{ID: "b", User: "@dana:example.org", Hash: sha256.Sum256([]byte("b")), CreatedAt: start}
 		noError(t, s.AddToken(t.Context(), b))
 		noError(t, s.AddToken(t.Context(), a))
 		list := func(want ...bridge.Token) {
