@@ -148,6 +148,26 @@ func TestPromptForEach(t *testing.T) {
 	}
 }
 
+// Who chose by an edit is asked in reply to the message that they edited.
+func TestPromptAfterAnEdit(t *testing.T) {
+	r := newRig(t, nil)
+	q, m := r.ask(typing())
+	r.echoes()
+	r.replies(dana, m, "hm")
+	slip := fmt.Sprintf("$p%d", r.next)
+	r.does(dana, "m.room.message", `{"msgtype":"m.text","body":"* 3","m.new_content":{"msgtype":"m.text","body":"3"},"m.relates_to":{"rel_type":"m.replace","event_id":"`+slip+`"}}`)
+	prompts := r.promptsSent()
+	if len(prompts) != 1 {
+		t.Fatalf("said %q", r.bodies())
+	}
+	if to := prompts[0]["content"].(map[string]any)["m.relates_to"].(map[string]any)["m.in_reply_to"]; fmt.Sprint(to) != "map[event_id:"+slip+"]" {
+		t.Errorf("asked in reply to %v", to)
+	}
+	r.does(dana, "m.room.redaction", `{"redacts":"`+slip+`"}`)
+	r.replies(dana, m, "the other one")
+	r.expect(q.ID, "pending")
+}
+
 // Somebody else answers while one person types.
 func TestSomebodyElseIsFirst(t *testing.T) {
 	r := newRig(t, nil)
@@ -163,10 +183,16 @@ func TestSomebodyElseIsFirst(t *testing.T) {
 
 // The prompt was sent, and the bridge does not know it: it is found again, and what was written for it meanwhile counts.
 func TestPromptFoundAgain(t *testing.T) {
+	for option, want := range map[string]string{"3": "other input", "7": "why comment"} {
+		t.Run(want, func(t *testing.T) { promptFoundAgain(t, option, want) })
+	}
+}
+
+func promptFoundAgain(t *testing.T, option, want string) {
 	r := newRig(t, func(c *Config) { c.Keycaps = false })
 	q, m := r.ask(typing())
 	r.echoes()
-	r.put("1", r.says(dana, "m.room.message", threadReply(m, "3")))
+	r.put("1", r.says(dana, "m.room.message", threadReply(m, option)))
 	r.work()
 	cut(r, 1)
 	if waiting := r.pump(); len(waiting) != 1 {
@@ -182,7 +208,7 @@ func TestPromptFoundAgain(t *testing.T) {
 	r.clock.move(2 * flight)
 	r.pump()
 	r.work()
-	r.expect(q.ID, `answered other input "the other one" by @dana:ex.org`)
+	r.expect(q.ID, `answered `+want+` "the other one" by @dana:ex.org`)
 	if n := len(r.promptsSent()); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
@@ -344,7 +370,7 @@ func TestSetWithTyping(t *testing.T) {
 	if r.newest() != texts.StepOver {
 		t.Errorf("who answers an earlier step is told %q", r.newest())
 	}
-	r.replies(sam, m, "the big one")
+	r.does(sam, "m.room.message", strings.Replace(reply2(m, fmt.Sprint(prompt[0]["event_id"])), `"2"`, `"the big one"`, 1))
 	step(3)
 	r.restart()
 	asides := fmt.Sprint(prompt[0]["event_id"])
