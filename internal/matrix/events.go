@@ -139,7 +139,7 @@ func submitted(content object, twice bool) bridge.Act {
 		return bridge.Submitted{To: s.To, Invalid: reason}
 	}
 	if twice {
-		return wrong("A structured answer says everything once: a name stands in it twice.")
+		return wrong(texts.StructuredTwice)
 	}
 	if r.kind != referring || r.replyTo != "" || r.quoted || content.has("m.new_content") {
 		return wrong(texts.StructuredRelation)
