@@ -82,6 +82,9 @@ func (r *room) Updated(_ context.Context, _ bridge.Question, p bridge.Posting, _
 		return bridge.Change{}, r.fails
 	}
 	r.posts = append(r.posts, "update "+key)
+	if !p.Moving { // no step: what one person has to type
+		return bridge.Change{}, nil
+	}
 	return bridge.Change{Messages: append(p.Messages, r.message(len(p.Messages)))}, nil
 }
 

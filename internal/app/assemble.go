@@ -54,15 +54,22 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
+	keys, err := openKeyring(ctx, store, cfg.APIURL(), clock.Now())
+	if err != nil {
+		b.close()
+		return nil, err
+	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: chores(store)}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(chores(store),
+		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
-		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock,
+		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply), Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
+		Keys: keys.list,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},

@@ -38,9 +38,12 @@ func TestSupersede(t *testing.T) {
 		_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, late)
 		s.ok(err)
 	}
-	told, err := s.bob.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return strings.HasPrefix(e.Body(), "Too late") })
+	told, err := s.bob.WaitFor(s.ctx, s.room, func(e testserver.Event) bool {
+		return e.Sender == bot && e.Relation().EventID == event.ID && e.Relation().Type != "m.replace" && e.MsgType() == "m.notice" &&
+			e.Field("dev.superpipeline.question.outcome") == nil
+	})
 	s.ok(err)
-	if !strings.Contains(told.Body(), "a newer question replaced this one") {
+	if !strings.Contains(told.Body(), "Replaced by a newer question.") {
 		t.Errorf("told %q", told.Body())
 	}
 	for name, content := range map[string]map[string]any{
