@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
@@ -125,5 +126,38 @@ func TestTimesThatCannotCome(t *testing.T) {
 	status, problem := s.post(asJSON(elicitation("elc_never", map[string]any{"deadline": map[string]any{"remind_at": "2026-13-45T99:99Z"}})))
 	if status != 422 && status != 400 || !strings.Contains(asJSON(problem), "/deadline/remind_at") {
 		t.Errorf("a time that does not exist: %d %v", status, problem)
+	}
+}
+
+// TestB5OnARealHomeserver: what only a workspace admin may choose is refused to bob, once, and taken from alice. Where
+// approvals.by_reply is on, a reply approves what the message shows.
+func TestB5OnARealHomeserver(t *testing.T) {
+	s := newStage(t)
+	s.reconfigure(func(c *config.Config) {
+		c.WorkspaceAdmins.Boards = map[string][]string{"brd_1": {s.alice.ID}}
+		c.Approvals.ByReply = config.ByReplyComplete
+	})
+	s.start("")
+	content := exactly("elc_1", 1, "D1")
+	content["options"].([]any)[0].(map[string]any)["requires"] = "workspace-admin"
+	_, event := s.askElicitation(content)
+	for _, shown := range []string{"rm -rf ./build", "subject `s1`, revision 1, digest `D1`", "A reply here can approve or decline it."} {
+		if !strings.Contains(event.Body(), shown) {
+			t.Errorf("the message does not show %q: %q", shown, event.Body())
+		}
+	}
+	for range 2 {
+		_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, "1")
+		s.ok(err)
+	}
+	_, err := s.alice.ThreadReply(s.ctx, s.room, event.ID, "approve")
+	s.ok(err)
+	if o := s.outcome(s.bob, "elc_1"); o["option_id"] != "approve" || o["decided_by"] != s.alice.ID {
+		t.Errorf("the outcome is %v", o)
+	}
+	if n := s.count(func(e testserver.Event) bool {
+		return strings.HasPrefix(e.Body(), "Only workspace owners and admins can choose this")
+	}); n != 1 {
+		t.Errorf("bob was told %d times", n)
 	}
 }
