@@ -110,7 +110,8 @@ func (e *Engine) aimUnthreaded(ctx context.Context, r *reception) (*reception, e
 		return nil, nil
 	}
 	option := pending[0].Items[0].Options[match.Index]
-	if option.Meaning == Approve || option.Requires != "" || option.Input != nil || option.NeedsComment {
+	bound := pending[0].Subject != nil && option.Meaning != Reject
+	if bound || option.Meaning == Approve || option.Requires != "" || option.Input != nil || option.NeedsComment {
 		return nil, nil
 	}
 	if settled, err := e.Store.SettledSince(ctx, r.in.Conversation, r.in.SentAt); err != nil || settled {

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -82,12 +83,14 @@ const (
 	incomplete        = "The preview is incomplete, so this cannot be approved here."
 	declineIncomplete = incomplete + " A reply here can only decline it."
 	denyRequest       = "Only workspace owners and admins can allow this. Allow it in an updated app, which shows exactly what it does. A reply here can only deny it."
+	approveCard       = "This approves an exact operation, and all of it is shown above: "
+	allowRequest      = "Only workspace owners and admins can allow this, and all of it is shown above: "
 	denyIncomplete    = incomplete + " A reply here can only deny it."
 )
 
 // cardBlocks is the body of a question that stands on a board.
 func (e *Elicitation) cardBlocks() []block {
-	blocks := append([]block{e.cardHead("is waiting")}, e.questionBlocks()...)
+	blocks := append([]block{e.cardHead("is waiting")}, e.askedBlocks()...)
 	closing := "Reply with the number, or the option's name."
 	if len(e.Listed()) == 0 {
 		closing = "Answer this one on the board."
@@ -111,12 +114,11 @@ func (e *Elicitation) cardHead(waits string) prose {
 func (e *Elicitation) approvalBlocks() []block {
 	blocks := []block{approvalHead("is waiting")}
 	blocks = append(blocks, e.promptBlocks()...)
-	if e.Subject != nil {
-		for _, item := range e.Subject.Preview {
-			blocks = append(blocks, item.block())
-		}
-	}
+	blocks = append(blocks, e.previewBlocks()...)
 	blocks = append(blocks, e.optionBlocks()...)
+	if e.ShowsSubject() {
+		return append(blocks, e.approvable(allowRequest, "allow or deny"))
+	}
 	return append(blocks, e.closing(denyRequest, denyIncomplete))
 }
 
@@ -127,7 +129,7 @@ func approvalHead(waits string) prose {
 // roomBlocks is the body of a question that has neither board nor approval request: one built from the core protocol,
 // or one whose sender has no board. It can be answered in the thread.
 func (e *Elicitation) roomBlocks() []block {
-	blocks := append([]block{e.roomHead("asks")}, e.questionBlocks()...)
+	blocks := append([]block{e.roomHead("asks")}, e.askedBlocks()...)
 	switch {
 	case len(e.Listed()) > 1 && e.Multiple:
 		blocks = append(blocks, e.withLink("Reply in this thread with the numbers or the names of your options, with commas between them."))
@@ -157,6 +159,23 @@ func (e *Elicitation) roomHead(asks string) prose {
 // DefaultCardTitle is the card_title of a core question that has no context; bodies do not print it.
 const DefaultCardTitle = "Question"
 
+// askedBlocks is what an open question asks, with its subject where the body shows that.
+func (e *Elicitation) askedBlocks() []block {
+	if !e.ShowsSubject() {
+		return e.questionBlocks()
+	}
+	return append(append(e.promptBlocks(), e.previewBlocks()...), e.optionBlocks()...)
+}
+
+func (e *Elicitation) previewBlocks() (blocks []block) {
+	if e.Subject != nil {
+		for _, item := range e.Subject.Preview {
+			blocks = append(blocks, item.block())
+		}
+	}
+	return blocks
+}
+
 func (e *Elicitation) questionBlocks() []block {
 	return append(e.promptBlocks(), e.optionBlocks()...)
 }
@@ -176,10 +195,25 @@ func (e *Elicitation) optionBlocks() []block {
 }
 
 func (e *Elicitation) subjectBlocks() []block {
-	if e.Subject == nil {
+	switch {
+	case e.Subject == nil:
 		return nil
+	case e.ShowsSubject():
+		return []block{e.approvable(approveCard, "approve or decline")}
 	}
 	return []block{e.closing(declineCard, declineIncomplete)}
+}
+
+// approvable names the subject that is shown above, and says that a reply can approve it.
+func (e *Elicitation) approvable(shown, verbs string) block {
+	can := " A reply here can " + verbs + " it."
+	if !slices.ContainsFunc(e.Options, func(o Option) bool { return o.Meaning == Approve }) {
+		can = " A reply here can choose any of the options."
+	}
+	return prose{
+		{text: shown + "subject "}, {text: shownLine(e.Subject.ID), kind: code},
+		{text: fmt.Sprintf(", revision %d, digest ", e.Subject.Revision)}, {text: shownLine(e.Subject.Digest), kind: code}, {text: "." + can},
+	}
 }
 
 // closing says what a reply can do about the subject; about one that is not fully shown and that no option declines,

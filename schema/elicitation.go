@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // EventType is the suite_event_type of a question.v2 event, an m.room.message.
 const EventType = "dev.superpipeline.question.v2"
@@ -50,6 +53,10 @@ type Elicitation struct {
 	ResponderScope string `json:"responder_scope,omitempty"`
 	// Multiple is our additive property "multiple": any number of the options may be chosen.
 	Multiple bool `json:"multiple,omitzero"`
+
+	// ByReply is no property: it makes the body show the whole subject and say that a reply can approve it. It is for an
+	// event that we post ourselves; a subject that cannot be shown whole is never shown so (see [Elicitation.ShowsSubject]).
+	ByReply bool `json:"-"`
 
 	tree map[string]any
 }
@@ -158,4 +165,18 @@ func (e *Elicitation) IsApprovalRequest() bool { return e.CardID == "" && e.Appr
 // the mark says. Nobody may approve it, on any surface.
 func (e *Elicitation) Incomplete() bool {
 	return e.Subject != nil && (!e.Subject.PreviewComplete || len(e.Subject.Preview) == 0)
+}
+
+// Printable says whether text can show the whole of the subject as it is: nothing in it is a link, whose target text does
+// not show, and nothing that stands on one line has line breaks, which are lost there.
+func (s *Subject) Printable() bool {
+	if hasBreak(s.ID) || hasBreak(s.Digest) {
+		return false
+	}
+	return !slices.ContainsFunc(s.Preview, func(p PreviewItem) bool { return p.Type == "link" || hasBreak(p.Label) || hasBreak(p.Value) })
+}
+
+// ShowsSubject says whether the body that we render shows the whole subject, so that a reply to it can approve that.
+func (e *Elicitation) ShowsSubject() bool {
+	return e.ByReply && e.Subject != nil && !e.Incomplete() && e.Subject.Printable()
 }

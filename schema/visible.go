@@ -31,6 +31,8 @@ func shownText(s string) string { return writeHidden(s) }
 
 func isBreak(r rune) bool { return unicode.Is(unicode.Cc, r) || r == '\u2028' || r == '\u2029' }
 
+func hasBreak(s string) bool { return strings.ContainsFunc(s, isBreak) }
+
 // isBlank says whether text shows nothing at all.
 func isBlank(s string) bool {
 	for _, r := range s {

@@ -64,7 +64,8 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
-		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
+		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
+		Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
@@ -161,7 +162,7 @@ func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, DisplayName: cfg.Appservice.Bot.DisplayName,
 		Registration: registrationFile(reg).Registration(),
 		Invite:       cfg.Join.From, Bots: users(cfg.Bots), Rooms: map[string]string{}, AgentUsers: map[bridge.AgentID][]bridge.UserID{},
-		Keycaps: true, Redactions: matrix.RedactionsAuto,
+		Keycaps: true, Redactions: matrix.RedactionsAuto, Admins: admins(cfg.WorkspaceAdmins),
 	}
 	if c.Invite == nil {
 		c.Invite = []string{cfg.Homeserver.Domain}
@@ -178,6 +179,21 @@ func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 		})
 	}
 	return c
+}
+
+func admins(a config.WorkspaceAdmins) matrix.Admins {
+	out := matrix.Admins{Users: users(a.Users), Rooms: map[string][]bridge.UserID{}, Boards: map[string][]bridge.UserID{}}
+	for room, ids := range a.Rooms {
+		out.Rooms[room] = users(ids)
+	}
+	for board, ids := range a.Boards {
+		out.Boards[board] = users(ids)
+	}
+	if a.PowerLevel != nil {
+		level := int64(*a.PowerLevel)
+		out.PowerLevel = &level
+	}
+	return out
 }
 
 func users(ids []string) []bridge.UserID {

@@ -16,6 +16,7 @@ type Config struct {
 	Carriers        []Carrier         `yaml:"carriers,omitempty"`
 	WorkspaceAdmins WorkspaceAdmins   `yaml:"workspace_admins,omitempty"`
 	Replies         Replies           `yaml:"replies"`
+	Approvals       Approvals         `yaml:"approvals"`
 	Join            Join              `yaml:"join"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
 	Logging         zeroconfig.Config `yaml:"logging"`
@@ -106,6 +107,19 @@ type Replies struct {
 	Unthreaded string `yaml:"unthreaded"`
 }
 
+// Choices of [Approvals].
+const (
+	ByReplyNever    = "never"
+	ByReplyComplete = "complete"
+)
+
+// Approvals says how what a question's subject does may be approved.
+type Approvals struct {
+	// ByReply says whether replies and reactions may do more with a subject than decline it: never; or complete, where the
+	// bridge posted a message that shows all of it.
+	ByReply string `yaml:"by_reply"`
+}
+
 // Everybody in [Join] stands for every user of every server.
 const Everybody = "*"
 
@@ -124,10 +138,11 @@ func Default() Config {
 			Bot:          Bot{Localpart: "questions", DisplayName: "Questions"},
 			Registration: "registration.yaml",
 		},
-		API:      API{Listen: "127.0.0.1:29330"},
-		Database: Database{Type: SQLite, Path: "question-bridge.db"},
-		Replies:  Replies{Unthreaded: UnthreadedDirect},
-		Logging:  defaultLogging(),
+		API:       API{Listen: "127.0.0.1:29330"},
+		Database:  Database{Type: SQLite, Path: "question-bridge.db"},
+		Replies:   Replies{Unthreaded: UnthreadedDirect},
+		Approvals: Approvals{ByReply: ByReplyNever},
+		Logging:   defaultLogging(),
 	}
 }
 

@@ -64,6 +64,8 @@ func (c Config) check() Faults {
 	k.admins(c.WorkspaceAdmins, c.Rooms)
 	k.rule(c.Replies.Unthreaded == UnthreadedDirect || c.Replies.Unthreaded == UnthreadedNever,
 		"replies.unthreaded", "must be direct or never")
+	k.rule(c.Approvals.ByReply == ByReplyNever || c.Approvals.ByReply == ByReplyComplete,
+		"approvals.by_reply", "must be never or complete")
 	k.join(c.Join)
 	k.users("bots", c.Bots)
 	k.logging(c.Logging)
@@ -166,6 +168,7 @@ func (k *checker) admins(a WorkspaceAdmins, rooms []Room) {
 		k.users(at, a.Rooms[name])
 	}
 	for _, board := range slices.Sorted(maps.Keys(a.Boards)) {
+		k.rule(board != "", "workspace_admins.boards", "must name each board by its board_id, which is not empty")
 		k.users("workspace_admins.boards."+board, a.Boards[board])
 	}
 	k.rule(a.PowerLevel == nil || *a.PowerLevel >= 1 && *a.PowerLevel <= maxLevel, "workspace_admins.power_level",

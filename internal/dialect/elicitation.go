@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -21,6 +20,7 @@ func Elicitation(q bridge.Question, item int) (*schema.Elicitation, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the content of question %s: %w", q.ID, err)
 		}
+		e.ByReply = q.ByReply && q.Carried == nil
 		return e, nil
 	}
 	it := q.Items[item]
@@ -128,8 +128,7 @@ func setElicitation(q *bridge.Question, e *schema.Elicitation) error {
 	}
 	q.Items = []bridge.Item{item}
 	if s := e.Subject; s != nil {
-		q.Subject = &bridge.Subject{SubjectRef: subjectRef(s.ID, s.Digest, s.Schema, s.Revision), Complete: !e.Incomplete(),
-			Printable: !slices.ContainsFunc(s.Preview, func(item schema.PreviewItem) bool { return item.Type == "link" })}
+		q.Subject = &bridge.Subject{SubjectRef: subjectRef(s.ID, s.Digest, s.Schema, s.Revision), Complete: !e.Incomplete(), Printable: s.Printable()}
 	}
 	return setTimes(q, e)
 }

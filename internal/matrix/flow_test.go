@@ -211,23 +211,6 @@ func TestB5(t *testing.T) {
 	r.expect(q.ID, "answered skip by @dana:ex.org")
 }
 
-// A14: membership counts as of the moment, in the order in which things came.
-func TestA14(t *testing.T) {
-	r := newRig(t, nil)
-	q, m := r.ask(plain())
-	leave := strings.Replace(r.says("@sam:ex.org", "m.room.member", `{"membership":"leave"}`), `"content"`, `"state_key":"@sam:ex.org","content"`, 1)
-	r.clock.move(time.Second)
-	leave = strings.Replace(leave, "1793534400000", "1793534401000", 1)
-	for _, e := range r.server.rooms[room].state {
-		if e["state_key"] == "@sam:ex.org" {
-			e["content"] = map[string]any{"membership": "leave"}
-		}
-	}
-	r.put("1", leave, r.says("@sam:ex.org", "m.room.message", threadReply(m, "1")))
-	r.work()
-	r.expect(q.ID, "pending")
-}
-
 func TestSetOfItems(t *testing.T) {
 	r := newRig(t, nil)
 	q := plain()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -22,7 +23,15 @@ func (s *Service) Rights(ctx context.Context, q bridge.Question, who bridge.User
 	}
 	m := v.members[who]
 	rights.Member, rights.DisplayName = m.membership == "join", m.displayName
-	rights.WorkspaceAdmin = rights.Member && s.isAdmin(v, q, who)
+	if !rights.Member || rights.Machine {
+		return rights, nil
+	}
+	admins, err := s.admins(ctx, v, q, who)
+	if err != nil {
+		rights.Unreadable = true
+		return rights, err
+	}
+	rights.WorkspaceAdmin = admins[who]
 	return rights, nil
 }
 
@@ -43,13 +52,54 @@ func (s *Service) isAsker(q bridge.Question, who bridge.UserID) bool {
 	return isCarrier && c.Agent == q.Asker
 }
 
-// isAdmin looks into the lists for the room and for the question's board, and at the power level where that counts.
-func (s *Service) isAdmin(v view, q bridge.Question, who bridge.UserID) bool {
-	if slices.Contains(s.cfg.Admins.Users[string(q.Conversation)], who) {
-		return true
+// admins gives those of the people who are workspace admins for the question, by the lists or by their power in the room.
+// Whether they are there is the caller's to look at. The error is temporary: nobody's rights are known then.
+func (s *Service) admins(ctx context.Context, v view, q bridge.Question, people ...bridge.UserID) (map[bridge.UserID]bool, error) {
+	lists := [][]bridge.UserID{s.cfg.Admins.Users}
+	if board := readObject(q.Content).string("board_id"); board != "" {
+		lists = append(lists, s.cfg.Admins.Boards[board])
 	}
-	if board := readObject(q.Content).string("board_id"); board != "" && slices.Contains(s.cfg.Admins.Users[board], who) {
-		return true
+	admins := map[bridge.UserID]bool{}
+	add := func(lists ...[]bridge.UserID) {
+		for _, who := range people {
+			if slices.ContainsFunc(lists, func(l []bridge.UserID) bool { return slices.Contains(l, who) }) {
+				admins[who] = true
+			}
+		}
 	}
-	return s.cfg.Admins.PowerLevel != nil && v.power(who) >= *s.cfg.Admins.PowerLevel
+	add(lists...)
+	for _, who := range people {
+		if s.cfg.Admins.PowerLevel != nil && v.power(who) >= *s.cfg.Admins.PowerLevel {
+			admins[who] = true
+		}
+	}
+	for name, list := range s.cfg.Admins.Rooms {
+		if !slices.ContainsFunc(people, func(who bridge.UserID) bool { return !admins[who] && slices.Contains(list, who) }) {
+			continue // nobody's rights hang on which room that is
+		}
+		here, err := s.means(ctx, name, q.Conversation)
+		if err != nil {
+			return nil, err
+		}
+		if here {
+			add(list)
+		}
+	}
+	return admins, nil
+}
+
+// means says whether a room's code, id or alias in the configuration stands for the room. What an alias stands for, the
+// homeserver says, each time anew: aliases are moved, and what a room says of itself is anybody's claim who may set it.
+func (s *Service) means(ctx context.Context, name string, room bridge.ConversationID) (bool, error) {
+	if configured, ok := s.cfg.Rooms[name]; ok {
+		name = configured
+	}
+	if !strings.HasPrefix(name, "#") {
+		return name == string(room), nil
+	}
+	found, err := s.hs.resolveAlias(ctx, name)
+	if bridge.CodeOf(err) == bridge.CodeRoomUnknown {
+		return false, nil
+	}
+	return err == nil && found == room, err
 }

@@ -53,6 +53,9 @@ type rig struct {
 	db     *sqlstore.Store
 	clock  *testClock
 	next   int
+
+	hooks    []string // what webhooks were told, see [rig.hooked]
+	hookDown bool     // while nobody takes them
 }
 
 func newRig(t *testing.T, change func(*Config)) *rig {
@@ -135,7 +138,7 @@ func (r *rig) pump() []error {
 			return waiting
 		}
 		for _, f := range effects {
-			err := r.engine.Run(r.t.Context(), f)
+			err := r.effect(f)
 			if err == nil {
 				noError(r.t, r.db.FinishEffect(r.t.Context(), f.ID))
 				continue

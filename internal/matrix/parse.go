@@ -263,7 +263,7 @@ func (r reader) reactions() []int {
 	var numbers []int
 	for i, o := range r.item.Options {
 		typed := o.NeedsComment || o.Typed || o.Input != nil && o.Input.Required
-		if !typed && o.Requires == "" && (r.q.Subject == nil || o.Meaning == bridge.Reject) {
+		if !typed && o.Requires == "" && (r.q.Subject == nil || r.q.ByReply || o.Meaning == bridge.Reject) {
 			numbers = append(numbers, i+1)
 		}
 	}

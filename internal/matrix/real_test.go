@@ -37,6 +37,9 @@ type real struct {
 	onCut  func()
 }
 
+// fullPower is what the creator of a room has.
+var fullPower int64 = 100
+
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // a killed homeserver may hold its pushes back for more than a minute
@@ -64,7 +67,7 @@ func startReal(t *testing.T) *real {
 	}
 	r.Service, err = New(Config{
 		ServerName: "question.test", HomeserverURL: r.proxy(), Registration: reg, Invite: []string{"question.test"}, Keycaps: true,
-		Redactions: RedactionsAuto, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
+		Redactions: RedactionsAuto, Admins: Admins{PowerLevel: &fullPower}, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
 	}, r.db, bridge.SystemClock{})
 	noError(t, err)
 	r.engine = bridge.NewEngine(bridge.Parts{
@@ -171,6 +174,12 @@ func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
 	q.ID = bridge.NewQuestionID()
 	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
+	return r.stands(room, q)
+}
+
+// stands asks a question whose asker and id are set.
+func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) {
+	r.t.Helper()
 	q.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
 	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
 	_, _, err := r.engine.Ask(within(r.t), q)
@@ -179,7 +188,7 @@ func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	r.eventually("the question stands in the room", func() bool { // the homeserver may be down meanwhile
 		all, _ := r.alice.Messages(within(r.t), room)
 		for _, e := range all {
-			if e.Field("elicitation_id") == string(q.ID) && e.NewBody() == "" {
+			if e.Field("elicitation_id") == q.ElicitationID && e.NewBody() == "" {
 				m = e.ID
 			}
 		}

@@ -3,12 +3,11 @@ package matrix
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
-	"maunium.net/go/mautrix"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/texts"
@@ -21,6 +20,9 @@ const mostReminded = 20
 // notifies nobody.
 func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Posting, r bridge.Reminder, key string) error {
 	conv := conversation(q, p)
+	if len(p.Messages) == 0 {
+		return &bridge.ErrHeld{Reason: "the question is not posted yet", Again: time.Minute}
+	}
 	if err := s.ready(ctx, conv); err != nil {
 		return err
 	}
@@ -28,7 +30,10 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	if err != nil {
 		return err
 	}
-	people := s.reminded(v, q, r)
+	people, err := s.reminded(ctx, v, q, r)
+	if err != nil {
+		return err
+	}
 	if len(people) == 0 {
 		zerolog.Ctx(ctx).Warn().Str("question_id", string(q.ID)).Str("reminder", string(r)).Msg("Not reminding: nobody in the room could be reminded")
 		return nil
@@ -44,45 +49,30 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	content := notice(sentence)
 	content["msgtype"], content["m.mentions"] = "m.text", map[string]any{"user_ids": people}
 	content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
-	if _, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content}); err != nil {
+	if _, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content}); err != nil && !errors.Is(err, errElsewhere) {
 		return s.sendFailed(ctx, conv, err)
 	}
 	return nil
 }
 
-// reminded is whom a reminder is for, in order of their ids: the target of a direct question, else who may answer, or
-// the workspace admins.
-func (s *Service) reminded(v view, q bridge.Question, r bridge.Reminder) (people []bridge.UserID) {
+// reminded is whom a reminder is for, in order of their ids: the target of a direct question, else who may answer; or the
+// workspace admins in the room.
+func (s *Service) reminded(ctx context.Context, v view, q bridge.Question, r bridge.Reminder) (people []bridge.UserID, err error) {
 	for who, m := range v.members {
 		rights := bridge.Rights{Member: m.membership == "join", Machine: s.machines[who], IsAsker: s.isAsker(q, who)}
-		switch {
-		case who == v.bot, r == bridge.RemindResponders && q.Permits(who, rights) != nil:
-		case r == bridge.RemindAdmins && (!rights.Member || rights.Machine || !s.isAdmin(v, q, who)):
-		default:
+		if r == bridge.RemindAdmins && rights.Member && !rights.Machine && !rights.IsAsker || r == bridge.RemindResponders && q.Permits(who, rights) == nil {
 			people = append(people, who)
 		}
 	}
+	if r == bridge.RemindAdmins {
+		admins, err := s.admins(ctx, v, q, people...)
+		if err != nil {
+			return nil, err
+		}
+		people = slices.DeleteFunc(people, func(who bridge.UserID) bool { return !admins[who] })
+	}
 	slices.Sort(people)
-	return people[:min(len(people), mostReminded)]
-}
-
-// Stands implements [bridge.Channel].
-func (s *Service) Stands(ctx context.Context, q bridge.Question, p bridge.Posting) (bool, error) {
-	m, ok := p.Current()
-	if !ok {
-		return false, nil
-	}
-	conv := conversation(q, p)
-	var raw jsonEvent
-	err := s.hs.call(ctx, http.MethodGet, mautrix.ClientURLPath{"v3", "rooms", string(conv), "event", string(m.ID)}, nil, nil, &raw)
-	if answered(err, http.StatusForbidden, http.StatusNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	e := raw.decode(conv)
-	return bridge.UserID(e.Sender) == s.hs.bot && e.Content.has("suite_event_type"), nil
+	return people[:min(len(people), mostReminded)], nil
 }
 
 // Joined implements [bridge.Gatekeeper].

@@ -155,7 +155,9 @@ func TestRights(t *testing.T) {
 	r := newRig(t, func(c *Config) {
 		c.Carriers = []Carrier{{User: "@pod:ex.org", Agent: "pod"}}
 		c.AgentUsers = map[bridge.AgentID][]bridge.UserID{"ci": {"@ci:ex.org"}}
-		c.Admins = Admins{Users: map[string][]bridge.UserID{room: {"@dana:ex.org"}, "brd_1": {"@sam:ex.org"}}, PowerLevel: &level}
+		c.Admins = Admins{
+			Rooms: map[string][]bridge.UserID{room: {"@dana:ex.org"}}, Boards: map[string][]bridge.UserID{"brd_1": {"@sam:ex.org"}}, PowerLevel: &level,
+		}
 	})
 	q := plain()
 	q.Asker = "ci"

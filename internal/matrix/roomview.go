@@ -62,7 +62,7 @@ func (v view) power(user bridge.UserID) int64 {
 		}
 	}
 	levels := readObject(v.powers.Content)
-	if levels == nil {
+	if levels == nil || levels.has("users") && levels.object("users") == nil {
 		return math.MinInt64
 	}
 	if raw, listed := levels.object("users")[string(user)]; listed {

@@ -32,6 +32,7 @@ func TestA12(t *testing.T) {
 		{"half a level", `{"room_version":"12"}`, levels, "@half:ex.org", math.MinInt64},
 		{"default", `{"room_version":"11"}`, `{"users_default":10}`, "@sam:ex.org", 10},
 		{"default as text", `{"room_version":"11"}`, `{"users_default":"10"}`, "@sam:ex.org", math.MinInt64},
+		{"users that are no object", `{"room_version":"11"}`, `{"users":[],"users_default":100}`, "@sam:ex.org", math.MinInt64},
 		{"levels that are no object", `{"room_version":"11"}`, `[]`, "@sam:ex.org", math.MinInt64},
 	} {
 		v := view{create: record("@root:ex.org", c.create), powers: record("@root:ex.org", c.levels)}

@@ -50,7 +50,9 @@ type Carrier struct {
 
 // Admins says who is a workspace admin. An empty list allows nobody.
 type Admins struct {
-	Users map[string][]bridge.UserID // by room id or board id
+	Users  []bridge.UserID            // everywhere
+	Rooms  map[string][]bridge.UserID // by a code of Config.Rooms, room id or alias
+	Boards map[string][]bridge.UserID // by the question's board_id
 	// PowerLevel, if set, makes an admin of everybody in the room with at least this level, and of the creators of a
 	// room whose version gives them all power.
 	PowerLevel *int64
