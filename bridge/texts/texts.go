@@ -161,6 +161,7 @@ const NothingAsked = "Nothing waits for this text any more. Please choose an opt
 
 // What is wrong with a structured answer. People see it who try out a program.
 const (
+	StructuredTwice     = "A structured answer says everything once: a name stands in it twice."
 	StructuredElsewhere = "A structured answer refers to the question's own event, and to no other message about it."
 	StructuredRelation  = "A structured answer refers to the question's event by m.reference, and by nothing else."
 	StructuredNoID      = "A structured answer needs its elicitation_id."

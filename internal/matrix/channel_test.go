@@ -97,19 +97,23 @@ func TestB13(t *testing.T) {
 			t.Errorf("%s got into the HTML: %s", bad, html)
 		}
 	}
-	rows := 0
-	for line := range strings.Lines(content["body"].(string)) {
-		if len(line) > 2 && line[0] >= '1' && line[0] <= '9' && line[1] == '.' {
-			rows++
-		}
-	}
-	if rows != 2 {
+	if rows := optionRows(content["body"].(string)); rows != 2 {
 		t.Errorf("%d rows of options in %q", rows, content["body"])
 	}
 }
 
-// However large the question and the answer are, what is sent at the end fits into an event.
-func TestOutcomeFits(t *testing.T) {
+// optionRows counts the lines of a body that look like an option.
+func optionRows(body string) (rows int) {
+	for line := range strings.Lines(body) {
+		if len(line) > 2 && line[0] >= '1' && line[0] <= '9' && line[1] == '.' {
+			rows++
+		}
+	}
+	return rows
+}
+
+// A20: however large the question and the answer are, what is sent at the end fits into an event.
+func TestA20OutcomeFits(t *testing.T) {
 	s := &Service{}
 	item := map[string]any{"type": "text", "text": strings.Repeat("p", 4000)}
 	for name, change := range map[string]map[string]any{

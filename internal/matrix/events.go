@@ -70,7 +70,7 @@ func (e event) interaction(bot string) (in bridge.Interaction, ok bool) {
 		}
 		in.Act = e.message(bot)
 	case "m.reaction":
-		if r := readRelation(e.Content); r.kind == annotating && r.key != "" && len(r.key) <= maxID {
+		if r := readRelation(e.Content); !repeats(e.RawContent) && r.kind == annotating && r.key != "" && len(r.key) <= maxID {
 			in.Act = bridge.Reacted{To: bridge.MessageID(r.target), Key: r.key}
 		}
 	case "m.room.redaction":
@@ -82,10 +82,13 @@ func (e event) interaction(bot string) (in bridge.Interaction, ok bool) {
 }
 
 func (e event) message(bot string) bridge.Act {
+	// Homeservers keep one of two equal names (Dendrite: the last). Where one passes both on, what we would read need not be
+	// what people are shown, so it is no answer. (Field case C5.)
+	twice := repeats(e.RawContent)
 	if e.Content.string("suite_event_type") == answerType {
-		return submitted(e.Content)
+		return submitted(e.Content, twice)
 	}
-	if e.Content.has("suite_event_type") || e.Content.has(outcomeKey) || e.Content.string("msgtype") == "m.notice" {
+	if twice || e.Content.has("suite_event_type") || e.Content.has(outcomeKey) || e.Content.string("msgtype") == "m.notice" {
 		return nil
 	}
 	r := readRelation(e.Content)
@@ -123,7 +126,7 @@ func edited(content object, r relation, bot string) bridge.Act {
 
 // submitted reads a structured answer. What is wrong with it is said in Invalid, as long as it points at anything that
 // it could be an answer to. (DESIGN, "Structured answer".)
-func submitted(content object) bridge.Act {
+func submitted(content object, twice bool) bridge.Act {
 	r := readRelation(content)
 	s := bridge.Submitted{To: bridge.MessageID(r.target)}
 	if s.To == "" {
@@ -134,6 +137,9 @@ func submitted(content object) bridge.Act {
 	}
 	wrong := func(reason string) bridge.Act {
 		return bridge.Submitted{To: s.To, Invalid: reason}
+	}
+	if twice {
+		return wrong(texts.StructuredTwice)
 	}
 	if r.kind != referring || r.replyTo != "" || r.quoted || content.has("m.new_content") {
 		return wrong(texts.StructuredRelation)

@@ -37,7 +37,7 @@ func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
 		return w.finish(ctx, e) // another bridge's, and no person's
 	}
 	if carrier, ok := w.s.carriers[bridge.UserID(e.Sender)]; ok {
-		return w.carried(ctx, e, carrier)
+		return w.carried(ctx, e, ev, carrier)
 	}
 	if w.s.machines[bridge.UserID(e.Sender)] {
 		return w.finish(ctx, e)

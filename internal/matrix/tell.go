@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"errors"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/texts"
@@ -10,6 +11,15 @@ import (
 // Tell implements [bridge.Channel]: a notice in the question's thread, in reply to what the person did. Nobody is told
 // anything in an encrypted room, where it would stand in clear.
 func (s *Service) Tell(ctx context.Context, q bridge.Question, p bridge.Posting, c bridge.Courtesy, key string) error {
+	err := s.tell(ctx, q, p, c, key)
+	var retry *bridge.ErrRetry
+	if errors.As(err, &retry) { // a homeserver that makes us wait has not been told: this was no try
+		return &bridge.ErrHeld{Reason: "the homeserver asked to wait", Again: retry.After}
+	}
+	return err
+}
+
+func (s *Service) tell(ctx context.Context, q bridge.Question, p bridge.Posting, c bridge.Courtesy, key string) error {
 	conv := conversation(q, p)
 	v, err := s.rooms.view(ctx, conv, false)
 	if err != nil {
