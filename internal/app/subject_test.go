@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,9 +39,12 @@ func TestSupersede(t *testing.T) {
 		_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, late)
 		s.ok(err)
 	}
-	told, err := s.bob.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return strings.HasPrefix(e.Body(), "Too late") })
+	told, err := s.bob.WaitFor(s.ctx, s.room, func(e testserver.Event) bool {
+		mentioned, _ := e.Field("m.mentions", "user_ids").([]any)
+		return slices.Contains(mentioned, any(s.bob.ID))
+	})
 	s.ok(err)
-	if !strings.Contains(told.Body(), "a newer question replaced this one") {
+	if !strings.Contains(told.Body(), "eplaced by a newer question") {
 		t.Errorf("told %q", told.Body())
 	}
 	for name, content := range map[string]map[string]any{
