@@ -3,12 +3,12 @@ package matrix
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -61,10 +61,10 @@ func (w *worker) adopt(ctx context.Context, e event, ev bridge.InboxEvent, carri
 		if at == "" {
 			at = "the whole content"
 		}
-		err = w.s.refuse(ctx, e, fmt.Sprintf("This question was refused by the rule “%s”: %s %s.", f.Rule, at, f.Reason))
+		err = w.s.refuse(ctx, e, texts.Refused(string(f.Rule), at+" "+f.Reason))
 	case errors.As(err, &conflict):
 		log.Warn().Str("carrier", e.Sender).Str("rule", string(conflict.Code)).Msg("Refused a carrier's question")
-		err = w.s.refuse(ctx, e, fmt.Sprintf("This question was refused by the rule “%s”: %s.", conflict.Code, conflict.Reason))
+		err = w.s.refuse(ctx, e, texts.Refused(string(conflict.Code), conflict.Reason))
 	}
 	var limited *bridge.ErrRetry
 	if errors.As(err, &limited) && now.Add(limited.After).Sub(ev.ReceivedAt) > longestRefusal {

@@ -71,7 +71,7 @@ func testAnswers(r *real) {
 				t.Errorf("the outcome is %v", o)
 			}
 			r.wait(r.alice, room, func(e testserver.Event) bool {
-				return e.Relation().Type == "m.replace" && e.Relation().EventID == m && strings.HasPrefix(e.NewBody(), "Answered by bob")
+				return e.Relation().Type == "m.replace" && e.Relation().EventID == m && strings.Contains(e.NewBody(), ", by bob")
 			})
 			r.eventually("both reactions are gone", func() bool {
 				effects, err := r.db.SendsOf(within(t), q.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -138,14 +139,14 @@ func submitted(content object, twice bool) bridge.Act {
 		return bridge.Submitted{To: s.To, Invalid: reason}
 	}
 	if twice {
-		return wrong("A structured answer says everything once: a name stands in it twice.")
+		return wrong(texts.StructuredTwice)
 	}
 	if r.kind != referring || r.replyTo != "" || r.quoted || content.has("m.new_content") {
-		return wrong("A structured answer refers to the question's event by m.reference, and by nothing else.")
+		return wrong(texts.StructuredRelation)
 	}
 	id := content.string("elicitation_id")
 	if id == "" {
-		return wrong("A structured answer needs its elicitation_id.")
+		return wrong(texts.StructuredNoID)
 	}
 	s.ElicitationID = id
 	for name, into := range map[string]**string{"text": &s.Text, "comment": &s.Comment, "input": &s.Input} {
@@ -154,21 +155,21 @@ func submitted(content object, twice bool) bridge.Act {
 		}
 		text, ok := content.text(name)
 		if !ok {
-			return wrong("The " + name + " of a structured answer is text.")
+			return wrong(texts.StructuredNoText(name))
 		}
 		*into = &text
 	}
 	if given(content, "option_id") {
 		if s.Option = bridge.OptionID(content.string("option_id")); s.Option == "" {
-			return wrong("The option_id of a structured answer is text.")
+			return wrong(texts.StructuredOption)
 		}
 	}
 	if (s.Option == "") == (s.Text == nil) {
-		return wrong("A structured answer has either an option_id or a text.")
+		return wrong(texts.StructuredEither)
 	}
 	if given(content, "subject") {
 		if s.Subject = subjectRef(content.object("subject")); s.Subject == nil {
-			return wrong("The subject of a structured answer names id, digest, schema and revision.")
+			return wrong(texts.StructuredSubject)
 		}
 	}
 	return s

@@ -54,9 +54,14 @@ func (w *worker) finish(ctx context.Context, e event) error {
 }
 
 func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.InboxEvent) error {
-	if early, err := w.tooEarly(ctx, ev, in.Target()); err != nil {
+	early, err := w.tooEarly(ctx, ev, in.Target())
+	if err == nil && !early {
+		early, err = w.promptUnknown(ctx, ev, in)
+	}
+	if err != nil {
 		return err
-	} else if early {
+	}
+	if early {
 		return &bridge.ErrRetry{After: 250 * time.Millisecond, Err: errors.New("it is about a message of ours that we do not know yet")}
 	}
 	encrypted, err := w.s.isEncrypted(ctx, in.Conversation)
