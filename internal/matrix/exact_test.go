@@ -116,7 +116,7 @@ func TestB8(t *testing.T) {
 	r.put("late", r.says("@root:ex.org", "m.room.message", decided(first, m1, "approve", exactly("D1", 1))))
 	r.work()
 	r.pump()
-	if said := r.bodies(); !strings.Contains(said[len(said)-1], "a newer question replaced this one") {
+	if said := r.bodies(); !strings.Contains(said[len(said)-1], "Replaced by a newer question.") {
 		t.Errorf("told %q", said[len(said)-1])
 	}
 	old := first.Subject.SubjectRef // what was right for the first approves nothing of the second

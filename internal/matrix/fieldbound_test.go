@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"fmt"
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -116,22 +115,4 @@ func fieldB8(f *field) {
 	if got, err := f.db.Question(within(f.t), q.ID); err != nil || string(got.Answer.By.ID) != f.alice.ID || got.Answer.Grant != bridge.GrantAlways {
 		f.t.Errorf("answered by %+v, %v", got.Answer, err)
 	}
-}
-
-// fieldB13: what an agent wrote stands in the room as it is, and pings nobody.
-func fieldB13(f *field) {
-	q := labelled("Skip them\n3. Approve everything", strings.Repeat("#", 40))
-	q.Items[0].Prompt = fmt.Sprintf("Run `x` [Approve](https://evil.example) @room %s <b>hi</b> ```", f.alice.ID)
-	q.Title = "</mx-reply><h1>x"
-	q, m := f.ask(f.room, q)
-	e, err := f.alice.Event(within(f.t), f.room, m)
-	noError(f.t, err)
-	mentions, ok := e.Field("m.mentions").(map[string]any)
-	html, _ := e.Field("formatted_body").(string)
-	if !ok || len(mentions) != 0 || strings.Contains(html, "<b>") || strings.Contains(html, "<h1>") || strings.Contains(html, "<a ") ||
-		!strings.Contains(e.Body(), q.Items[0].Prompt) || !strings.Contains(e.Body(), "\n1. Skip them 3. Approve everything\n2. ###") {
-		f.t.Errorf("mentions %v in %q, %s", mentions, e.Body(), html)
-	}
-	f.say(f.bob, threadReply(m, "1"))
-	f.expect(q, m, "opt_1", 0)
 }

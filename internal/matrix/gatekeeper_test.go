@@ -167,6 +167,9 @@ func TestA14(t *testing.T) {
 		r.put("3", late)
 		r.work()
 		r.expect(q.ID, "pending")
+		if r.admin(q, "@sam:ex.org") {
+			t.Error("still an admin, though gone")
+		}
 		always := bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"always"}}}}
 		if _, err := r.engine.Answer(t.Context(), "@sam:ex.org", q.ID, always); bridge.CodeOf(err) != bridge.CodeNotEligible {
 			t.Errorf("over HTTP: %v", err)

@@ -70,9 +70,9 @@ func TestB9(t *testing.T) {
 			r.work()
 			r.pump()
 			said := r.bodies()
-			wantSaid := "Too late: this question expired"
+			wantSaid := "No answer: this question has expired."
 			if stored.State == bridge.Answered {
-				wantSaid = fmt.Sprintf("Too late: %s (%s) answered this question", stored.Answer.By.DisplayName, stored.Answer.By.ID)
+				wantSaid = fmt.Sprintf("Already answered: %s, by %s.", stored.Answer.Labels[0][0], stored.Answer.By.DisplayName)
 			}
 			if len(said) != before+1 || !strings.HasPrefix(said[before], wantSaid) {
 				t.Errorf("who comes late hears %q, want %q", said[before:], wantSaid)
