@@ -69,8 +69,8 @@ func testFieldCases(r *real) {
 	room := r.room()
 	for name, do := range map[string]func(f *field){
 		"A1": fieldA1, "A3": fieldA3, "A5": fieldA5, "A6": fieldA6, "A7": fieldA7, "A8": fieldA8, "A10": fieldA10, "A21": fieldA21, "A22": fieldA22,
-		"A24": fieldA24, "B1": fieldB1, "B5": fieldB5, "B6": fieldB6, "B14": fieldB14, "B15": fieldB15,
-		"A14": fieldA14, "B7": fieldB7, "B8": fieldB8, "B13": fieldB13,
+		"A24": fieldA24, "B13": fieldB13, "B1": fieldB1, "B5": fieldB5, "B6": fieldB6, "B14": fieldB14, "B15": fieldB15,
+		"A14": fieldA14, "B7": fieldB7, "B8": fieldB8,
 	} {
 		r.t.Run(name, func(t *testing.T) {
 			do(&field{&real{Service: r.Service, t: t, hs: r.hs, engine: r.engine, db: r.db, alice: r.alice, bob: r.bob, pod: r.pod}, room})
@@ -231,6 +231,27 @@ func fieldA24(f *field) {
 	report, err := f.Connect(within(f.t))
 	if err != nil || report.Bot != f.Bot() {
 		f.t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// fieldB13: what an agent writes stands in the room as it is, and notifies nobody.
+func fieldB13(f *field) {
+	q := labelled("Skip them\n3. Approve everything", strings.Repeat("#", 60))
+	q.Items[0].Prompt, q.Title = "Run `x` [Approve](https://evil.example) @room "+f.alice.ID+" <b>hi</b> ```", "</mx-reply><h1>x"
+	_, m := f.ask(f.room, q)
+	e, err := f.bob.Event(within(f.t), f.room, m)
+	noError(f.t, err)
+	if mentions, _ := e.Field("m.mentions").(map[string]any); mentions == nil || len(mentions) != 0 {
+		f.t.Errorf("m.mentions is %v", e.Field("m.mentions"))
+	}
+	html, _ := e.Field("formatted_body").(string)
+	for _, bad := range []string{"<b>", "<h1>", "<a ", "mx-reply>"} {
+		if html == "" || strings.Contains(html, bad) {
+			f.t.Errorf("%s got into the HTML: %s", bad, html)
+		}
+	}
+	if rows := optionRows(e.Body()); rows != 2 {
+		f.t.Errorf("%d rows of options in %q", rows, e.Body())
 	}
 }
 
