@@ -42,6 +42,10 @@ func TestTypedAcrossARestart(t *testing.T) {
 			q, event := s.ask(someText)
 			killed := make(chan struct{}, 1)
 			if unknown {
+				_, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { // then the bridge knows of its question
+					return e.Sender == bot && e.Relation().EventID == event.ID && e.Relation().Key == "2️⃣"
+				})
+				s.ok(err)
 				s.proxy.cutAfter(func(r *http.Request) bool {
 					if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/send/m.room.message/") {
 						return false

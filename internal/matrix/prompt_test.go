@@ -284,7 +284,7 @@ func TestPromptRefusals(t *testing.T) {
 
 // Who may not choose an option is not asked to type for it.
 func TestNoPromptForWhoMayNot(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Admins.Rooms = map[string][]bridge.UserID{room: {sam}} })
+	r := newRig(t, func(c *Config) { c.Admins.Users = []bridge.UserID{sam} })
 	asked := typing()
 	asked.Items[0].Options[2].Requires = bridge.RequiresWorkspaceAdmin
 	q, m := r.ask(asked)
