@@ -66,6 +66,8 @@ func (c Config) check() Faults {
 		"replies.unthreaded", "must be direct or never")
 	k.join(c.Join)
 	k.users("bots", c.Bots)
+	k.webhooks(c.Webhooks, c.Rooms)
+	k.egress(c.Egress)
 	k.logging(c.Logging)
 	return k.faults
 }
