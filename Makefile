@@ -4,7 +4,7 @@
 # make check   formatting, vet, module files
 # make soak    what takes longer, all of it (soak-crash, soak-fuzz, soak-ajv): bridge and homeserver killed at random
 #              under load, fuzzing, 200,000 documents against ajv
-# make bench   how fast decoding, validating, rendering, storing and serving are, as ratios
+# make bench   how fast decoding, validating, rendering, storing and serving are, as ratios; see docs/performance.md
 
 GO ?= go
 NPM ?= npm

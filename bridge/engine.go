@@ -182,21 +182,47 @@ func (e *Engine) Cancel(ctx context.Context, asker AgentID, id QuestionID) (Ques
 	return q, err
 }
 
-// Expire settles what is overdue, at most limit questions, and says how many it was.
+// Expire settles what is overdue, at most limit questions, and says how many it was. A thousand may be due at once, so
+// only what a feature has to know is read of them.
 func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
-	var expired []Question
+	var expired []QuestionID
 	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
 		var err error
-		if expired, err = e.Store.ExpireDue(ctx, e.Clock.Now(), limit); err != nil {
+		now := e.Clock.Now()
+		if expired, err = e.Store.ExpireDue(ctx, now, limit); err != nil {
 			return err
 		}
-		return e.oweSettled(ctx, expired)
+		closings := make([]Effect, 0, len(expired))
+		for _, id := range expired {
+			if err := e.settlingOf(ctx, id); err != nil {
+				return err
+			}
+			closings = append(closings, closing(id, now))
+		}
+		return e.Store.AddEffects(ctx, closings...)
 	})
 	if err != nil {
 		return 0, err
 	}
-	e.told(ctx, expired...)
+	for _, id := range expired {
+		e.ended(ctx, id, Expired)
+	}
+	if len(expired) > 0 {
+		e.Owed()
+	}
 	return len(expired), nil
+}
+
+// settlingOf gives the features a question that was settled in this transaction.
+func (e *Engine) settlingOf(ctx context.Context, id QuestionID) error {
+	if len(e.Features) == 0 {
+		return nil
+	}
+	q, err := e.Store.Question(ctx, id)
+	if err != nil {
+		return err
+	}
+	return e.settling(ctx, q)
 }
 
 // settle makes the one move into a terminal state, with everything it owes, in one transaction. with runs in it however
@@ -221,37 +247,44 @@ func (e *Engine) settle(ctx context.Context, s Settlement, with func(ctx context
 	return q, won, nil
 }
 
-// settled makes the move and adds what it owes, in the caller's transaction.
+// settled makes the move and adds what it owes, in the caller's transaction: its closing, and what the features add.
 func (e *Engine) settled(ctx context.Context, s Settlement) (q Question, won bool, err error) {
-	if q, won, err = e.Store.Settle(ctx, s); err == nil && won {
-		err = e.oweSettled(ctx, []Question{q})
+	if q, won, err = e.Store.Settle(ctx, s); err != nil || !won {
+		return q, won, err
+	}
+	if err = e.settling(ctx, q); err == nil {
+		err = e.Store.AddEffects(ctx, closing(q.ID, *q.SettledAt))
 	}
 	return q, won, err
 }
 
-// oweSettled adds what a settled question owes: its own closing, and what the features add.
-func (e *Engine) oweSettled(ctx context.Context, settled []Question) error {
-	effects := make([]Effect, 0, len(settled))
-	for _, q := range settled {
-		for _, f := range e.Features {
-			if err := f.Settling(ctx, q); err != nil {
-				return err
-			}
+func (e *Engine) settling(ctx context.Context, q Question) error {
+	for _, f := range e.Features {
+		if err := f.Settling(ctx, q); err != nil {
+			return err
 		}
-		effects = append(effects, Effect{Kind: EffectSettled, Question: q.ID, Key: effectKey(q.ID, EffectSettled, 0), Due: *q.SettledAt})
 	}
-	return e.Store.AddEffects(ctx, effects...)
+	return nil
+}
+
+// closing says in the room how a question ended.
+func closing(id QuestionID, at time.Time) Effect {
+	return Effect{Kind: EffectSettled, Question: id, Key: effectKey(id, EffectSettled, 0), Due: at}
 }
 
 // told wakes whoever waits, after commit.
 func (e *Engine) told(ctx context.Context, settled ...Question) {
 	for _, q := range settled {
-		zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("state", string(q.State)).Msg("Question settled")
-		e.Notifier.Notify(q.ID)
+		e.ended(ctx, q.ID, q.State)
 	}
 	if len(settled) > 0 {
 		e.Owed()
 	}
+}
+
+func (e *Engine) ended(ctx context.Context, id QuestionID, state State) {
+	zerolog.Ctx(ctx).Info().Str("question_id", string(id)).Str("state", string(state)).Msg("Question settled")
+	e.Notifier.Notify(id)
 }
 
 // overdue is true of a question whose deadline passed before the sweep came by.

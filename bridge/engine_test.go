@@ -360,6 +360,9 @@ type hook struct {
 
 func (h *hook) Settling(_ context.Context, q bridge.Question) error {
 	h.seen = append(h.seen, q.State)
+	if len(q.Items) == 0 {
+		return errors.New("it is not the whole question")
+	}
 	return h.err
 }
 

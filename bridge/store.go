@@ -36,8 +36,9 @@ type Store interface {
 	// demands that at be before the deadline and the revision be the one given (-1 for any). won is false when the
 	// question was no longer pending, past its deadline or at another revision; q is the question as it then stands.
 	Settle(ctx context.Context, s Settlement) (q Question, won bool, err error)
-	// ExpireDue settles every pending question whose deadline is at or before now, at most limit, and returns them.
-	ExpireDue(ctx context.Context, now time.Time, limit int) ([]Question, error)
+	// ExpireDue settles every pending question whose deadline is at or before now, at most limit, the earliest first, and
+	// says which.
+	ExpireDue(ctx context.Context, now time.Time, limit int) ([]QuestionID, error)
 	// NextDeadline is the earliest deadline of a pending question; ok is false when there is none.
 	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
 	// SetDelivery records how far a question came.

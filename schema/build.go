@@ -77,13 +77,11 @@ func (e *Elicitation) Content() (map[string]any, error) {
 		}
 		return nil, refuse([]Fault{jsonFault(at, "utf8", nil, "is not valid UTF-8")})
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var content map[string]any
-	if err := dec.Decode(&content); err != nil {
-		return nil, fmt.Errorf("read our own encoding: %w", err)
+	tree, fault := reader{jsontext.NewDecoder(bytes.NewBuffer(raw))}.value() // of any size: that is checked of the whole
+	if fault != nil {
+		return nil, refuse([]Fault{*fault})
 	}
-	return content, nil
+	return tree.(map[string]any), nil
 }
 
 // withLists is the elicitation with lists where the schema demands them, though a program may leave them nil.
@@ -175,8 +173,7 @@ func checkSize(content map[string]any, o BuildOptions) []Fault {
 	if limit == 0 {
 		limit = MaxClearBytes
 	}
-	// Canonical JSON is never longer, and takes longer.
-	if plain, err := json.Marshal(content); err == nil && len(plain) <= limit {
+	if atMost(content) <= limit {
 		return nil
 	}
 	canonical, err := CanonicalJSON(content)
@@ -186,6 +183,34 @@ func checkSize(content map[string]any, o BuildOptions) []Fault {
 	f := ruleFault(RuleSize, longestText(content), fmt.Sprintf("makes the event larger than %d bytes", limit))
 	f.Limit = limit
 	return []Fault{f}
+}
+
+// atMost is a size that the canonical JSON of a travelling tree does not exceed, found without writing it.
+func atMost(v any) int {
+	switch v := v.(type) {
+	case string:
+		return 6*len(v) + 2 // every byte as \u00xx
+	case []string:
+		size := 2
+		for _, s := range v {
+			size += atMost(s) + 1
+		}
+		return size
+	case []any:
+		size := 2
+		for _, item := range v {
+			size += atMost(item) + 1
+		}
+		return size
+	case map[string]any:
+		size := 2
+		for name, item := range v {
+			size += atMost(name) + atMost(item) + 2
+		}
+		return size
+	default:
+		return 20 // an integer, true, false or null
+	}
 }
 
 // longestText points at the longest text of what the asker gave, in bytes.

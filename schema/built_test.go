@@ -116,6 +116,7 @@ func TestA20TooLargeForTheRoom(t *testing.T) {
 	})
 	t.Run("to the byte", func(t *testing.T) {
 		e := decodeDraft(t, []byte(approval))
+		e.Question = "every byte takes six: \x01\x02\x1f"
 		size := len(canonicalTree(t, mustBuild(t, e)))
 		if _, err := e.Build(schema.BuildOptions{MaxBytes: size}); err != nil {
 			t.Errorf("refused at %d bytes of %d: %v", size, size, err)

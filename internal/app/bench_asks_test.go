@@ -5,9 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +25,8 @@ import (
 const askers = 64
 
 // BenchmarkAsks asks by HTTP, with no homeserver: nothing is posted. Its limit is one connection that inserts one row of
-// the same size in each transaction, durably, and does nothing else.
+// the same size in each transaction, durably, and does nothing else. The askers share the processors with the bridge, so
+// they do as little as can be: each writes a request that was made before, and reads the answer that it wants.
 func BenchmarkAsks(b *testing.B) {
 	r := newRig(b, few, nowhere)
 	measure.Compare(b.Loop, r.newAskers().slice, newInserter(b).slice).
@@ -47,8 +51,8 @@ func (noRooms) Resolve(_ context.Context, room string) (httpapi.Room, error) {
 
 type askingMany struct {
 	*rig
-	url    string
-	client *http.Client
+	conns    []net.Conn // one of each asker
+	requests [][]byte   // one for each room
 }
 
 func (r *rig) newAskers() *askingMany {
@@ -57,18 +61,35 @@ func (r *rig) newAskers() *askingMany {
 	api.Engine = bridge.NewEngine(bridge.Parts{
 		Store: r.store, Channel: noChannel{}, Gatekeeper: r.channel, Notifier: r.hub, Clock: bridge.SystemClock{}, Deadline: r.sweeper.Deadline,
 	})
-	return &askingMany{rig: r, url: listen(r.b, httpapi.New(api)), client: newClient(askers)}
+	a := &askingMany{rig: r}
+	address := strings.TrimPrefix(listen(r.b, httpapi.New(api)), "http://")
+	for range askers {
+		conn, err := net.Dial("tcp", address)
+		r.ok(err)
+		r.b.Cleanup(func() { _ = conn.Close() })
+		a.conns = append(a.conns, conn)
+	}
+	for n := range askers * asksEach {
+		a.requests = append(a.requests, fmt.Appendf(nil, "POST /api/agent/rooms/%s/questions HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+			filledRoom(n), r.token, len(askBody), askBody))
+	}
+	return a
 }
+
+// asksEach is how many questions each asker asks in a slice.
+const asksEach = 4
 
 // slice gives the asks a second of some asks, which are shared out among the askers.
 func (a *askingMany) slice() float64 {
-	const each = 4
-	return measure.Rate(askers*each, func() {
+	return measure.Rate(askers*asksEach, func() {
 		var asking sync.WaitGroup
-		for i := range askers {
+		for i, conn := range a.conns {
 			asking.Go(func() {
-				for n := range each {
-					a.ask(filledRoom(i*each + n))
+				answer := make([]byte, 16<<10)
+				for _, request := range a.requests[i*asksEach : (i+1)*asksEach] {
+					_, err := conn.Write(request)
+					a.ok(err)
+					a.ok(readCreated(conn, answer))
 				}
 			})
 		}
@@ -76,7 +97,30 @@ func (a *askingMany) slice() float64 {
 	})
 }
 
-// ask gives the new question's id.
+// readCreated reads one answer whole and says what is wrong with it.
+func readCreated(conn io.Reader, into []byte) error {
+	const length = "\r\nContent-Length: "
+	for n := 0; ; {
+		more, err := conn.Read(into[n:])
+		if err != nil {
+			return err
+		}
+		n += more
+		head, body, whole := bytes.Cut(into[:n], []byte("\r\n\r\n"))
+		if !whole {
+			continue
+		}
+		_, digits, _ := bytes.Cut(head, []byte(length))
+		digits, _, _ = bytes.Cut(digits, []byte("\r"))
+		if size, err := strconv.Atoi(string(digits)); err != nil || !bytes.HasPrefix(head, []byte("HTTP/1.1 201 ")) {
+			return fmt.Errorf("the answer is %s", into[:n])
+		} else if len(body) == size {
+			return nil
+		}
+	}
+}
+
+// askAt gives the new question's id.
 func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID) bridge.QuestionID {
 	r.b.Helper()
 	req, err := http.NewRequest(http.MethodPost, url+"/api/agent/rooms/"+string(room)+"/questions", strings.NewReader(askBody))
@@ -85,8 +129,6 @@ func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID)
 	r.ok(json.Unmarshal(r.do(client, req, http.StatusCreated), &q))
 	return q.ID
 }
-
-func (a *askingMany) ask(room bridge.ConversationID) { a.askAt(a.client, a.url, room) }
 
 // do makes a request as the agent and gives the body of the answer.
 func (r *rig) do(client *http.Client, req *http.Request, want int) []byte {
@@ -114,7 +156,7 @@ type inserter struct {
 func newInserter(b *testing.B) *inserter {
 	b.Helper()
 	in := &inserter{b: b, row: bytes.Repeat([]byte("x"), 1000)}
-	db, err := sql.Open("sqlite3-fk-wal-fullsync", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_txlock=immediate&_secure_delete=on")
+	db, err := sql.Open("sqlite3-question-bridge", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_txlock=immediate&_secure_delete=on")
 	in.ok(err)
 	b.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)

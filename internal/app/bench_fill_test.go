@@ -69,7 +69,7 @@ func fill(b *testing.B, path string, pending int) {
 		FROM (SELECT i, lower(hex(randomblob(13))) AS x FROM n), questions WHERE id = ?5`,
 		pending, roomsFilled, ":"+benchDomain, firstDeadline(now).UnixMilli(), string(template.ID))
 	exec(`DELETE FROM questions WHERE id = ?`, string(template.ID))
-	exec(`INSERT INTO postings SELECT id, conversation, FALSE, created_at, '[{"ID":"' || delivery_message || '","PostedAt":' || created_at || ',"Item":0}]', NULL FROM questions`)
+	exec(`INSERT INTO postings (question, conversation, moving, changed_at, messages, progress) SELECT id, conversation, FALSE, created_at, '[{"ID":"' || delivery_message || '","PostedAt":' || created_at || ',"Item":0}]', NULL FROM questions`)
 	exec(`INSERT INTO message_links (conversation, message, question, seq) SELECT conversation, delivery_message, id, rowid FROM questions ORDER BY conversation, delivery_message`)
 	for _, definition := range indexes {
 		exec(definition)

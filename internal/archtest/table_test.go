@@ -52,7 +52,7 @@ var imports = []row{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
 		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/sqlstore/upgrades"},
-		outside: []string{dbutil, sqlite, pq, zerolog},
+		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
 	{

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -30,7 +31,7 @@ func (s *Service) putTransaction(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTransaction))
+	body, err := readWhole(http.MaxBytesReader(w, r.Body, maxTransaction), r.ContentLength)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		mautrix.MTooLarge.WithMessage("The transaction is larger than %d bytes", maxTransaction).Write(w)
@@ -51,6 +52,15 @@ func (s *Service) putTransaction(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, "{}")
+}
+
+// readWhole reads to the end. The size that was announced, -1 if none was, spares it growing; a large one is not believed
+// before the bytes are there.
+func readWhole(from io.Reader, announced int64) ([]byte, error) {
+	var body bytes.Buffer
+	body.Grow(int(min(max(announced, 0), 1<<20)) + bytes.MinRead)
+	_, err := body.ReadFrom(from)
+	return body.Bytes(), err
 }
 
 // authorised compares the token in constant time, whatever its length.

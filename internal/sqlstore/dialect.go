@@ -1,8 +1,10 @@
 package sqlstore
 
 // dialect holds every difference between the statements for the two databases. SQLite has one writer at a time, which
-// takes its lock when a transaction begins, so it needs none of these.
+// takes its lock when a transaction begins, so it needs no lock of its own.
 type dialect struct {
+	// row names a row of questions by what every index holds of it.
+	row string
 	// holdRow keeps the rows that were read as they are until the transaction ends.
 	holdRow string
 	// takeRow does the same, and passes over rows that somebody else holds.
@@ -15,8 +17,9 @@ type dialect struct {
 }
 
 var (
-	sqliteDialect   = dialect{}
+	sqliteDialect   = dialect{row: "rowid"}
 	postgresDialect = dialect{
+		row:         "id",
 		holdRow:     " FOR NO KEY UPDATE",
 		takeRow:     " FOR UPDATE SKIP LOCKED",
 		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",

@@ -21,7 +21,7 @@ func (s *Store) HotQueries() map[string]string {
 	return map[string]string{
 		"question":                selectQuestion,
 		"question by elicitation": selectByElicitation,
-		"sweep":                   expireDue,
+		"sweep":                   s.expireDue(),
 		"next deadline":           nextDeadline,
 		"settle":                  settle,
 		"forget":                  forget,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"go.mau.fi/util/dbutil"
+
 	"superpipeline.dev/question-bridge/bridge"
 )
 
@@ -43,28 +45,40 @@ const settle = `
 	RETURNING ` + questionColumns
 
 // ExpireDue implements [bridge.Store].
-func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) (expired []bridge.Question, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		expired, err = list(ctx, s, scanQuestion, expireDue, now, limit)
+func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) ([]bridge.QuestionID, error) {
+	type due struct {
+		id bridge.QuestionID
+		at time.Time
+	}
+	var expired []due
+	err := s.write(ctx, func(ctx context.Context) (err error) {
+		expired, err = list(ctx, s, func(row dbutil.Scannable) (d due, err error) {
+			err = row.Scan(text(&d.id), moment(&d.at))
+			return d, err
+		}, s.expireDue(), now, limit)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("expire questions: %w", err)
 	}
-	slices.SortFunc(expired, func(a, b bridge.Question) int {
-		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), cmp.Compare(a.ID, b.ID))
-	})
-	return expired, nil
+	slices.SortFunc(expired, func(a, b due) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) })
+	ids := make([]bridge.QuestionID, len(expired))
+	for i, d := range expired {
+		ids[i] = d.id
+	}
+	return ids, nil
 }
 
 // The state stands there twice: a question that was answered after it was selected is looked at again by the update.
-const expireDue = `
-	WITH due AS MATERIALIZED (
-		SELECT id FROM questions WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+func (s *Store) expireDue() string {
+	return `
+	WITH due (place) AS MATERIALIZED (
+		SELECT ` + s.dialect.row + ` FROM questions WHERE state = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
 	)
 	UPDATE questions SET state = 'expired', settled_at = $1
-	WHERE id IN (SELECT id FROM due) AND state = 'pending'
-	RETURNING ` + questionColumns
+	WHERE ` + s.dialect.row + ` IN (SELECT place FROM due) AND state = 'pending'
+	RETURNING id, expires_at`
+}
 
 // NextDeadline implements [bridge.Store].
 func (s *Store) NextDeadline(ctx context.Context) (at time.Time, ok bool, err error) {

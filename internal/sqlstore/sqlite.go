@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,8 +11,32 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mattn/go-sqlite3"
 	"go.mau.fi/util/dbutil"
 )
+
+// sqliteDriver sets up every connection: what is committed is on disk, and does not wait for a reader.
+const sqliteDriver = "sqlite3-question-bridge"
+
+func init() {
+	sql.Register(sqliteDriver, &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
+		for _, pragma := range []string{
+			"foreign_keys = ON",
+			"journal_mode = WAL",
+			"synchronous = FULL",
+			"busy_timeout = 5000",
+			// How a statement or a savepoint is taken back stays in memory: a batch would make a file for it each time.
+			"temp_store = MEMORY",
+			// In pages of 4 KiB. A page that changes often is moved out of the log once and not again and again.
+			"wal_autocheckpoint = 4000",
+		} {
+			if _, err := conn.Exec("PRAGMA "+pragma, []driver.Value{}); err != nil {
+				return fmt.Errorf("%s: %w", pragma, err)
+			}
+		}
+		return nil
+	}})
+}
 
 // sqliteURI makes the file, readable by its owner alone, and its address. Transactions take the write lock when they
 // begin: one that first reads would be refused at once when somebody else wrote in between. What is deleted is

@@ -26,6 +26,7 @@ func TestSQLiteSettings(t *testing.T) {
 		defer conn.Close()
 		for pragma, want := range map[string]string{
 			"foreign_keys": "1", "journal_mode": "wal", "synchronous": "2", "secure_delete": "1", "busy_timeout": "5000",
+			"temp_store": "2", "wal_autocheckpoint": "4000",
 		} {
 			var got string
 			noError(t, conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))

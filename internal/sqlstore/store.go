@@ -13,7 +13,6 @@ import (
 	_ "github.com/lib/pq"
 	"github.com/rs/zerolog"
 	"go.mau.fi/util/dbutil"
-	_ "go.mau.fi/util/dbutil/litestream"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/sqlstore/upgrades"
@@ -72,7 +71,7 @@ func connect(c Config) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		config.PoolConfig = dbutil.PoolConfig{Type: "sqlite3-fk-wal-fullsync", URI: uri, MaxOpenConns: 8}
+		config.PoolConfig = dbutil.PoolConfig{Type: sqliteDriver, URI: uri, MaxOpenConns: 8}
 		s.dialect = sqliteDialect
 	case Postgres:
 		if c.URI == "" {
