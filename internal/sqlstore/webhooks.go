@@ -114,12 +114,18 @@ func (s *Store) PauseEndpoint(ctx context.Context, name string, until time.Time)
 	return s.changeEndpoint(ctx, `paused_until = excluded.paused_until`, `paused_until`, name, until)
 }
 
-// EnableEndpoint lets an endpoint have what waits for it, whether it was disabled or paused, and says whether it was.
-func (s *Store) EnableEndpoint(ctx context.Context, name string) (was bool, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
+// EnableEndpoint makes what waits for an endpoint due now, as if it had never been tried, and says whether the endpoint
+// was disabled or paused.
+func (s *Store) EnableEndpoint(ctx context.Context, name string, now time.Time) (was bool, err error) {
+	err = s.Atomically(ctx, func(ctx context.Context) error {
 		n, err := s.exec(ctx, `UPDATE webhook_endpoints SET disabled_at = NULL, paused_until = NULL
-			WHERE name = $1 AND (disabled_at IS NOT NULL OR paused_until IS NOT NULL)`, name)
+			WHERE name = $1 AND (disabled_at IS NOT NULL OR paused_until > $2)`, name, now)
+		if err != nil {
+			return err
+		}
 		was = n == 1
+		_, err = s.exec(ctx, `UPDATE webhook_deliveries SET due = $2, attempts = 0, first_try = NULL
+			WHERE endpoint = $1 AND state = 'pending' AND NOT claimed`, name, now)
 		return err
 	})
 	return was && err == nil, err
