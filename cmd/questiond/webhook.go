@@ -54,9 +54,13 @@ func newWebhookList() *cobra.Command {
 				}
 				return err
 			}
-			deliveries, err := w.Deliveries(cmd.Context(), args[0], "", listed)
+			states := []app.DeliveryState{app.DeliveryPending, app.DeliveryFailed}
+			if *all {
+				states = nil
+			}
+			deliveries, err := w.Deliveries(cmd.Context(), args[0], listed, states...)
 			if err == nil {
-				writeDeliveries(cmd.OutOrStdout(), deliveries, *all)
+				writeDeliveries(cmd.OutOrStdout(), deliveries)
 			}
 			return err
 		})
@@ -111,7 +115,7 @@ func newWebhookReplay() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		return withWebhooks(cmd.Context(), *path, func(w *app.Webhooks) error {
 			if *failed != "" {
-				deliveries, err := w.Deliveries(cmd.Context(), *failed, "failed", listed)
+				deliveries, err := w.Deliveries(cmd.Context(), *failed, listed, app.DeliveryFailed)
 				if err != nil {
 					return err
 				}
@@ -210,16 +214,13 @@ func writeEndpoints(w io.Writer, endpoints []app.Endpoint, now time.Time) {
 	}
 }
 
-func writeDeliveries(w io.Writer, deliveries []app.Delivery, all bool) {
+func writeDeliveries(w io.Writer, deliveries []app.Delivery) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer table.Flush()
 	fmt.Fprintln(table, "DELIVERY\tSTATE\tEVENT\tQUESTION\tMADE\tATTEMPTS\tNEXT\tBECAUSE")
 	for _, d := range deliveries {
-		if d.State == "delivered" && !all {
-			continue
-		}
 		next := "-"
-		if d.State == "pending" {
+		if d.State == app.DeliveryPending {
 			next = day(&d.Due)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, d.State, d.Event, d.Question, day(&d.CreatedAt), d.Attempts, next, orDash(d.Why))

@@ -25,6 +25,15 @@ type Webhooks struct {
 // Delivery is one event owed to one endpoint, or that was.
 type Delivery = bridge.WebhookDelivery
 
+// DeliveryState says how far a delivery came.
+type DeliveryState = bridge.WebhookState
+
+// The states that a command asks for.
+const (
+	DeliveryPending = bridge.WebhookPending
+	DeliveryFailed  = bridge.WebhookFailed
+)
+
 // Endpoint is one endpoint and how it is.
 type Endpoint struct {
 	bridge.WebhookEndpoint
@@ -67,9 +76,10 @@ func (w *Webhooks) Endpoints(ctx context.Context) ([]Endpoint, error) {
 	return all, nil
 }
 
-// Deliveries gives an endpoint's deliveries, newest first; those in one state, or with "" all.
-func (w *Webhooks) Deliveries(ctx context.Context, endpoint, state string, limit int) ([]Delivery, error) {
-	return w.store.Deliveries(ctx, endpoint, bridge.WebhookState(state), limit)
+// Deliveries gives an endpoint's newest deliveries, at most limit; with states (pending, delivered, failed), only those in
+// one of them.
+func (w *Webhooks) Deliveries(ctx context.Context, endpoint string, limit int, states ...DeliveryState) ([]Delivery, error) {
+	return w.store.Deliveries(ctx, endpoint, limit, states...)
 }
 
 // Replay makes deliveries due again under their old ids. The error names those that cannot be, and then none is.

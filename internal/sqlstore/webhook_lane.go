@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"go.mau.fi/util/dbutil"
@@ -32,6 +34,7 @@ func (l *Lane) ClaimEffects(ctx context.Context, now time.Time, lease time.Durat
 		}, l.store.claimDeliveries(), l.endpoint, now, now.Add(lease), limit)
 		return err
 	})
+	slices.SortFunc(claimed, func(a, b bridge.Effect) int { return cmp.Compare(a.ID, b.ID) })
 	return claimed, err
 }
 

@@ -43,10 +43,17 @@ func (s *Store) Delivery(ctx context.Context, id string) (bridge.WebhookDelivery
 	return d, found(ok, err, "delivery")
 }
 
-// Deliveries lists what is owed or was, newest first: of one endpoint, in one state, or with "" of any.
-func (s *Store) Deliveries(ctx context.Context, endpoint string, state bridge.WebhookState, limit int) ([]bridge.WebhookDelivery, error) {
-	return list(ctx, s, scanDelivery, `SELECT `+deliveryColumns+` FROM webhook_deliveries
-		WHERE (endpoint = $1 OR $1 = '') AND (state = $2 OR $2 = '') ORDER BY seq DESC LIMIT $3`, endpoint, state, limit)
+// Deliveries lists what an endpoint is owed or was, newest first; with states, only what is in one of them.
+func (s *Store) Deliveries(ctx context.Context, endpoint string, limit int, states ...bridge.WebhookState) ([]bridge.WebhookDelivery, error) {
+	query, args := `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE endpoint = $1`, []any{endpoint, limit}
+	for i, state := range states {
+		query += []string{` AND state IN (`, `, `}[min(i, 1)] + fmt.Sprintf("$%d", len(args)+1)
+		args = append(args, state)
+	}
+	if len(states) > 0 {
+		query += `)`
+	}
+	return list(ctx, s, scanDelivery, query+` ORDER BY seq DESC LIMIT $2`, args...)
 }
 
 // Replay makes deliveries that are delivered or failed due again under their old ids, as if they had never been tried,
