@@ -91,7 +91,7 @@ func (h *hooks) wake() {
 // How long deliveries are kept; a question that is forgotten takes its own with it in any case.
 const (
 	deliveredKept   = 7 * 24 * time.Hour  // after it was taken, for a replay
-	undeliveredKept = 30 * 24 * time.Hour // after it was owed
+	undeliveredKept = 30 * 24 * time.Hour // after it was given up, or due
 	aliasesLookedUp = 5 * time.Minute
 )
 

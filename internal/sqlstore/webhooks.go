@@ -74,13 +74,14 @@ func (s *Store) Replay(ctx context.Context, now time.Time, ids ...string) (repla
 	return replayed, err
 }
 
-// PurgeDeliveries forgets, at most limit at once, what was delivered before one time, and what was not, for whatever
-// reason, that was owed before another.
-func (s *Store) PurgeDeliveries(ctx context.Context, delivered, owed time.Time, limit int) (n int, err error) {
+// PurgeDeliveries forgets, at most limit at once, what was delivered before one time, and what was given up before
+// another or is still pending and was due before that.
+func (s *Store) PurgeDeliveries(ctx context.Context, delivered, undelivered time.Time, limit int) (n int, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
 		n, err = s.exec(ctx, `DELETE FROM webhook_deliveries WHERE seq IN (
-			SELECT seq FROM webhook_deliveries WHERE state = 'delivered' AND finished_at < $1 OR state <> 'delivered' AND created_at < $2 LIMIT $3)`,
-			delivered, owed, limit)
+			SELECT seq FROM webhook_deliveries WHERE state = 'delivered' AND finished_at < $1
+				OR state = 'failed' AND finished_at < $2 OR state = 'pending' AND due < $2 LIMIT $3)`,
+			delivered, undelivered, limit)
 		return err
 	})
 	return n, err

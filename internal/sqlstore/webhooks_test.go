@@ -173,9 +173,14 @@ func TestDeliveriesAreForgotten(t *testing.T) {
 		left("of q", "pending", "failed")
 		must(s.Forget(t.Context(), q.ForgetAfter, 10))(t)
 		left("pending", "failed")
-		equal(t, "purged", must(s.PurgeDeliveries(t.Context(), start, start.Add(1e6), 1))(t), 1)
-		equal(t, "purged", must(s.PurgeDeliveries(t.Context(), start, start.Add(1e6), 9))(t), 1)
+		noError(t, l.PostponeEffect(t.Context(), claimed[2].ID, start.Add(time.Hour), "x"))
+		equal(t, "purged", must(s.PurgeDeliveries(t.Context(), start, start.Add(time.Hour), 9))(t), 1)
+		left("pending")
+		equal(t, "purged", must(s.PurgeDeliveries(t.Context(), start, start.Add(2*time.Hour), 9))(t), 1)
 		left()
+		noError(t, s.AddDeliveries(t.Context(), owed("m1", "a", ""), owed("m2", "a", "")))
+		equal(t, "purged", must(s.PurgeDeliveries(t.Context(), start, start.Add(time.Hour), 1))(t), 1)
+		left("m2")
 	})
 }
 
