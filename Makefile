@@ -25,6 +25,7 @@ build: $(DENDRITE)
 
 test: check $(AJV) $(RECEIVER) $(DENDRITE)
 	$(GO) test -race ./...
+	$(GO) test ./bridge/certificate # every byte, which takes minutes under the race detector
 
 check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not gofmt-ed: $$unformatted"; exit 1; }

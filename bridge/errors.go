@@ -79,7 +79,7 @@ type ErrImpossible struct {
 
 func (e *ErrImpossible) Error() string { return "impossible: " + e.Reason }
 
-// ErrRetry is returned by a channel whose peer said when to come back.
+// ErrRetry is returned by a channel whose peer said when to come back, and by the engine for what cannot be read now.
 type ErrRetry struct {
 	After time.Duration
 	Err   error

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
 // Show gives a question to a person who may answer it, or who might have before it ended. The error is CodeNotFound or
-// CodeNotEligible, with the reason.
+// CodeNotEligible, with the reason, or *ErrRetry.
 func (e *Engine) Show(ctx context.Context, who UserID, id QuestionID) (Question, error) {
 	q, err := e.Store.Question(ctx, id)
 	if err != nil {
@@ -25,17 +26,21 @@ func (e *Engine) Show(ctx context.Context, who UserID, id QuestionID) (Question,
 }
 
 // permitted reads what a person may do with a question, and refuses those who may not answer it. What a copy of the room
-// denies is read again: it may be behind.
+// denies is read again: it may be behind. Rights that cannot be read now are *ErrRetry, and no refusal.
 func (e *Engine) permitted(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error) {
 	read := e.rights
 	if fresh {
 		read = e.freshRights
 	}
 	r, err := read(ctx, q, who)
-	if err != nil && !r.Unreadable {
-		return Rights{}, fmt.Errorf("read the responder's rights: %w", err)
+	if err != nil {
+		return Rights{}, unreadRights(err)
 	}
 	return r, q.Permits(who, r)
+}
+
+func unreadRights(err error) error {
+	return &ErrRetry{After: time.Second, Err: fmt.Errorf("read the responder's rights: %w", err)}
 }
 
 func (e *Engine) freshRights(ctx context.Context, q Question, who UserID) (Rights, error) {
@@ -43,11 +48,11 @@ func (e *Engine) freshRights(ctx context.Context, q Question, who UserID) (Right
 }
 
 // PendingFor gives the pending questions that a person may answer, newest first, at most limit; more says that there are
-// others. (The Question Protocol 1.1, section 7, "Pending".)
+// others. The error is *ErrRetry while their rooms cannot be read. (The Question Protocol 1.1, section 7, "Pending".)
 func (e *Engine) PendingFor(ctx context.Context, who UserID, limit int) (all []Question, more bool, err error) {
 	rooms, err := e.Gatekeeper.Joined(ctx, who)
 	if err != nil {
-		return nil, false, err
+		return nil, false, unreadRights(err)
 	}
 	for _, room := range rooms {
 		pending, err := e.Store.PendingIn(ctx, room, maxPendingRead)
@@ -59,8 +64,8 @@ func (e *Engine) PendingFor(ctx context.Context, who UserID, limit int) (all []Q
 				continue
 			}
 			rights, err := e.Gatekeeper.Rights(ctx, q, who, false)
-			if err != nil && !rights.Unreadable {
-				return nil, false, fmt.Errorf("read the responder's rights: %w", err)
+			if err != nil {
+				return nil, false, unreadRights(err)
 			}
 			if q.Permits(who, rights) == nil {
 				all = append(all, q)
@@ -85,7 +90,7 @@ const maxPendingRead = 1000
 
 // Answer takes an answer that a person gave outside the conversation. Rights are read anew for whatever approves or needs
 // more than being there. Whoever comes late gets the question as it was settled, without an error. Errors are *Error as
-// [Engine.Show], [Question.Accepts] and [Question.Allows] give them; the question stays pending then.
+// [Engine.Show], [Question.Accepts] and [Question.Allows] give them, or *ErrRetry; the question stays pending then.
 func (e *Engine) Answer(ctx context.Context, who UserID, id QuestionID, c Choice) (Question, error) {
 	q, err := e.Show(ctx, who, id)
 	if err != nil || q.State.Terminal() {

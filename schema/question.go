@@ -1,5 +1,10 @@
 package schema
 
+import (
+	"fmt"
+	"strings"
+)
+
 // State is where a question stands. Terminal states are immutable and one-way (section 2).
 type State string
 
@@ -11,7 +16,7 @@ const (
 	Cancelled State = "cancelled"
 )
 
-// Question is the question object of The Question Protocol 1.1, section 3, the same on ask, fetch, wait and cancel.
+// Question is the question object of The Question Protocol 1.1, section 3, the same on ask, fetch, wait, cancel and answer.
 // Properties of the document are always present, null where there is nothing to say; the rest are ours, and absent then.
 type Question struct {
 	ID               string           `json:"id"`
@@ -41,6 +46,19 @@ type Question struct {
 	Delivery          *Delivery      `json:"delivery,omitempty"`
 	Warnings          []string       `json:"warnings,omitempty"`
 	NextQuery         *Query         `json:"next_query,omitempty"`
+
+	// What only a responder is told: whom their token stands for, who asks, and where. To them CorrelationID, ReplyTo and
+	// Data, which are the asker's own, are null.
+	Viewer  string        `json:"viewer,omitempty"` // a Matrix id
+	AskedBy string        `json:"asked_by,omitempty"`
+	Room    *QuestionRoom `json:"room,omitempty"`
+}
+
+// QuestionRoom is the room that a question was asked in.
+type QuestionRoom struct {
+	ID   string  `json:"id"`
+	Code *string `json:"code"` // from the server's configuration
+	Name *string `json:"name"`
 }
 
 // QuestionOption is one option as a question shows it. Primary and Destructive say the same as Style, for older clients.
@@ -190,6 +208,21 @@ func (*WebhookEvent) definition() definition {
 
 func (*Question) check() []Fault       { return nil }
 func (*Questions) check() []Fault      { return nil }
-func (*AnswerBody) check() []Fault     { return nil }
 func (*AnswerEnvelope) check() []Fault { return nil }
 func (*WebhookEvent) check() []Fault   { return nil }
+
+// check refuses U+0000 in what a person typed, as in every event that we build: the answer is told in its room.
+func (b *AnswerBody) check() (faults []Fault) {
+	typed := func(text *string, location string) {
+		if text != nil && strings.ContainsRune(*text, 0) {
+			faults = append(faults, ruleFault(RuleNUL, location, "holds the character U+0000"))
+		}
+	}
+	typed(b.Text, "/text")
+	for i, item := range b.Items {
+		typed(item.Text, fmt.Sprintf("/items/%d/text", i))
+	}
+	typed(b.Comment, "/comment")
+	typed(b.Input, "/input")
+	return faults
+}

@@ -22,7 +22,7 @@ const (
 	RuleApprove      Rule = "approve"      // an approval request with no option that approves
 	RuleLabel        Rule = "label"        // a blank option label, in an event that we build
 	RuleDeepLink     Rule = "deep_link"    // a deep link that is not http or https, in an event that we build
-	RuleNUL          Rule = "nul"          // U+0000, in an event that we build
+	RuleNUL          Rule = "nul"          // U+0000, in an event that we build or an answer
 	RuleDeadline     Rule = "deadline"     // a deadline that matches its pattern but is not a time, in an event that we build
 	RuleContinuation Rule = "continuation" // a next query that does not follow the query it is returned for
 	RuleSize         Rule = "size"         // larger than the room, or the dialect, can carry

@@ -15,7 +15,7 @@ const DefaultRequestTimeout = 30 * time.Second
 type Config struct {
 	// Server is the address of the API, for example "https://questions.example.org". A path is kept as a prefix.
 	Server string
-	// Token is the agent's bearer token. It is sent to Server alone: redirects are never followed.
+	// Token is the bearer token: an agent's, or for a [Responder] a person's own. It is sent to Server alone: redirects are never followed.
 	Token string
 	// HTTPClient sends the requests; nil for one of our own. Its Timeout and CheckRedirect are not used: a wait outlasts
 	// any sensible timeout, and the token must not travel elsewhere.

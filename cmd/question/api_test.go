@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,11 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-const agentToken = "qat_7Yx"
+const (
+	agentToken  = "qat_7Yx"
+	personToken = "qrt_9Zx" // Federica's
+	federica    = "@federica:example.org"
+)
 
 // fakeAPI is the asker side of a server: what it keeps outlives the listeners that serve it.
 type fakeAPI struct {
@@ -28,6 +33,8 @@ type fakeAPI struct {
 	onAsk     func(q *schema.Question) // changes a question as it is asked; nil for no change
 	changed   chan struct{}            // closed and replaced by every change
 	waiting   chan string              // the id of every wait that begins
+	answers   []string                 // bodies of answers, as they came
+	onAnswer  http.HandlerFunc         // takes an answer in place of the API; nil for the API
 }
 
 func newFakeAPI() *fakeAPI {
@@ -40,6 +47,7 @@ func (a *fakeAPI) serve(t *testing.T, address string) *httptest.Server {
 	s := a.start(t, address)
 	t.Setenv("QUESTION_SERVER", s.URL)
 	t.Setenv("QUESTION_TOKEN", agentToken)
+	t.Setenv("QUESTION_RESPONDER_TOKEN", personToken)
 	return s
 }
 
@@ -67,8 +75,15 @@ func (a *fakeAPI) routes() http.Handler {
 		a.change(r.PathValue("id"), func(q *schema.Question) { end(q, schema.Cancelled); q.CancelledBy = "asker" })
 		a.give(w, r.PathValue("id"))
 	})
+	mux.HandleFunc("GET /api/questions/pending", a.list)
+	mux.HandleFunc("GET /api/questions/{id}", func(w http.ResponseWriter, r *http.Request) { a.give(w, r.PathValue("id")) })
+	mux.HandleFunc("POST /api/questions/{id}/answer", a.answer)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+agentToken {
+		needed := personToken
+		if strings.HasPrefix(r.URL.Path, "/api/agent/") {
+			needed = agentToken
+		}
+		if r.Header.Get("Authorization") != "Bearer "+needed {
 			problem(w, 401, "invalid_token", "The bearer token is not valid.")
 			return
 		}
@@ -145,6 +160,49 @@ func (a *fakeAPI) wait(w http.ResponseWriter, r *http.Request) {
 		break
 	}
 	a.give(w, r.PathValue("id"))
+}
+
+// answer takes Federica's answer, if it is the first.
+func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	body, err := schema.Decode[schema.AnswerBody](raw)
+	if err != nil {
+		problem(w, 400, "malformed", err.Error())
+		return
+	}
+	a.mu.Lock()
+	a.answers = append(a.answers, string(raw))
+	other := a.onAnswer
+	a.mu.Unlock()
+	if other != nil {
+		other(w, r)
+		return
+	}
+	a.change(r.PathValue("id"), func(q *schema.Question) {
+		with := schema.Answer{Value: body.Value, Text: body.Text, Comment: body.Comment, Input: body.Input}
+		if body.Value != nil {
+			with.Label = new("label of " + *body.Value)
+		}
+		for _, item := range body.Items {
+			with.Items = append(with.Items, schema.AnswerItem{Header: item.Header, Selected: item.Selected, Labels: item.Selected, Text: item.Text})
+		}
+		answer(q, with)
+	})
+	a.give(w, r.PathValue("id"))
+}
+
+// answerBy has another handler take answers from now on.
+func (a *fakeAPI) answerBy(h http.HandlerFunc) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.onAnswer = h
+}
+
+// answered are the bodies of the answers that were sent.
+func (a *fakeAPI) answered() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.answers)
 }
 
 func (a *fakeAPI) list(w http.ResponseWriter, r *http.Request) {
@@ -229,7 +287,7 @@ func choose(q *schema.Question, value string) {
 
 func answer(q *schema.Question, with schema.Answer) {
 	end(q, schema.Answered)
-	with.Responder = schema.Responder{ID: "@federica:example.org", DisplayName: new("Federica")}
+	with.Responder = schema.Responder{ID: federica, DisplayName: new("Federica")}
 	with.AnsweredAt = *q.ResolvedAt
 	q.Answer = &with
 }

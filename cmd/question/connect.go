@@ -15,32 +15,59 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// connection is where and as whom the commands that ask a server do so.
-type connection struct{ server, token string }
-
-func (c *connection) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&c.server, "server", "", "address of the server (default $QUESTION_SERVER)")
-	cmd.Flags().StringVar(&c.token, "token", "", "the agent's token (default $QUESTION_TOKEN, which other users cannot read as they can a command line)")
+// connection is where and as whom the commands that need a server reach it.
+type connection struct {
+	server, token string
+	person        bool // as a person with a responder token, and not as an agent
 }
 
-// open makes the client. A flag that is given goes before the environment, even when it is empty.
+func (c *connection) flags(cmd *cobra.Command) {
+	whose := "the agent's"
+	if c.person {
+		whose = "your own responder"
+	}
+	cmd.Flags().StringVar(&c.server, "server", "", "address of the server (default $QUESTION_SERVER)")
+	cmd.Flags().StringVar(&c.token, "token", "", whose+" token (default $"+c.variable()+", which other users cannot read as they can a command line)")
+}
+
+// variable is where the token is, unless a flag gives it.
+func (c *connection) variable() string {
+	if c.person {
+		return "QUESTION_RESPONDER_TOKEN"
+	}
+	return "QUESTION_TOKEN"
+}
+
+// open makes the client of an agent.
 func (c *connection) open(cmd *cobra.Command, onPoll func(client.Poll)) (*client.Client, error) {
+	return opened(c, cmd, func(cfg client.Config) (*client.Client, error) {
+		cfg.OnPoll = onPoll
+		return client.New(cfg)
+	})
+}
+
+// respond makes the client of a person.
+func (c *connection) respond(cmd *cobra.Command) (*client.Responder, error) {
+	return opened(c, cmd, client.NewResponder)
+}
+
+// opened makes a client. A flag that is given goes before the environment, even when it is empty.
+func opened[T any](c *connection, cmd *cobra.Command, open func(client.Config) (T, error)) (api T, err error) {
 	server, token := c.server, c.token
 	if !cmd.Flags().Changed("server") {
 		server = os.Getenv("QUESTION_SERVER")
 	}
 	if !cmd.Flags().Changed("token") {
-		token = os.Getenv("QUESTION_TOKEN")
+		token = os.Getenv(c.variable())
 	}
 	switch {
 	case server == "":
-		return nil, errors.New("no server: set QUESTION_SERVER, or give --server")
+		return api, errors.New("no server: set QUESTION_SERVER, or give --server")
 	case token == "":
-		return nil, errors.New("no token: set QUESTION_TOKEN, or give --token")
+		return api, errors.New("no token: set " + c.variable() + ", or give --token")
 	}
-	api, err := client.New(client.Config{Server: server, Token: token, OnPoll: onPoll})
-	if err != nil {
-		return nil, errors.New(worded(err))
+	if api, err = open(client.Config{Server: server, Token: token}); err != nil {
+		return api, errors.New(worded(err))
 	}
 	return api, nil
 }

@@ -29,21 +29,25 @@ func TestServerRefuses(t *testing.T) {
 func TestConnection(t *testing.T) {
 	api := newFakeAPI()
 	server := api.serve(t, "127.0.0.1:0").URL
-	commands := [][]string{{"ask", "OPS", "?"}, {"watch", "q_1"}, {"show", "q_1"}, {"list"}, {"cancel", "q_1"}}
+	commands := [][]string{{"ask", "OPS", "?"}, {"watch", "q_1"}, {"show", "q_1"}, {"list"}, {"cancel", "q_1"}, {"pending"}, {"answer", "q_1", "1", "--yes"}}
 	for _, command := range commands {
+		variable, token := "QUESTION_TOKEN", agentToken
+		if command[0] == "pending" || command[0] == "answer" { // an agent's token is none of a person
+			variable, token = "QUESTION_RESPONDER_TOKEN", personToken
+		}
 		for name, env := range map[string][3]string{
-			"no server":          {"", agentToken, "no server: set QUESTION_SERVER, or give --server"},
-			"no token":           {server, "", "no token: set QUESTION_TOKEN, or give --token"},
-			"a bad server":       {"example.org", agentToken, "the server address is not an http or https URL"},
-			"a multi-line token": {server, agentToken + "\n", "the token holds a space, a line break"},
+			"no server":          {"", token, "no server: set QUESTION_SERVER, or give --server"},
+			"no token":           {server, "", "no token: set " + variable + ", or give --token"},
+			"a bad server":       {"example.org", token, "the server address is not an http or https URL"},
+			"a multi-line token": {server, token + "\n", "the token holds a space, a line break"},
 		} {
 			t.Setenv("QUESTION_SERVER", env[0])
-			t.Setenv("QUESTION_TOKEN", env[1])
+			t.Setenv(variable, env[1])
 			got := call{args: command}.run(t)
 			if (want{2, "", env[2]}).check(t, got); t.Failed() {
 				t.Fatalf("%s of %v", name, command)
 			}
-			if strings.Contains(got.err, agentToken) {
+			if strings.Contains(got.err, token) {
 				t.Errorf("%s shows the token: %s", name, got.err)
 			}
 		}
@@ -69,7 +73,8 @@ func TestAnAnswerThatCannotBeWritten(t *testing.T) {
 	api.serve(t, "127.0.0.1:0")
 	asked(t, api, func(q *schema.Question) { choose(q, "approve") })
 	for _, args := range [][]string{
-		{"ask", "OPS", "?"}, {"watch", "q_1"}, {"watch", "q_1", "--json"}, {"show", "q_1"}, {"list"}, {"list", "--json"}, {"cancel", "q_2"},
+		{"ask", "OPS", "?"}, {"watch", "q_1"}, {"watch", "q_1", "--json"}, {"show", "q_1"}, {"list"}, {"list", "--json"}, {"pending"}, {"pending", "--json"},
+		{"cancel", "q_2"},
 	} {
 		var errs bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), failingWriter{}, &errs)

@@ -10,6 +10,11 @@ const (
 	exitExpired   = 3 // the question expired
 	exitCancelled = 4 // the question was cancelled
 
+	exitNotGenuine = 5 // no certificate of a trusted key
+	exitUnexpected = 6 // a genuine certificate, but not of what was expected, or too late
+
+	exitOther = 7 // another answer than the one that was given stands, most likely somebody else's
+
 	exitInterrupted = 130 // SIGINT or SIGTERM, as a shell counts; a question that was waited for stays pending
 )
 

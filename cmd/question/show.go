@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,12 +17,20 @@ import (
 func newShow() *cobra.Command {
 	var conn connection
 	var asJSON bool
+	var file string
 	cmd := &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show a question as it stands",
-		Example: `  question show "$id"`,
+		Short:   "Show a question as it stands, or write the certificate of its approval",
+		Example: `  question show "$id"` + "\n" + `  question show "$id" --certificate approval.json`,
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			wanted := cmd.Flags().Changed("certificate")
+			switch {
+			case wanted && file == "":
+				return errors.New("--certificate needs a FILE")
+			case wanted && asJSON:
+				return errors.New("either --certificate or --json")
+			}
 			api, err := conn.open(cmd, nil)
 			if err != nil {
 				return err
@@ -32,6 +41,9 @@ func newShow() *cobra.Command {
 			if err != nil {
 				return failed(ctx, cmd, err)
 			}
+			if wanted {
+				return showCertificate(cmd, q.Raw, file)
+			}
 			if asJSON {
 				return written(writeDocument(cmd.OutOrStdout(), q.Raw))
 			}
@@ -41,6 +53,7 @@ func newShow() *cobra.Command {
 	}
 	conn.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's JSON document")
+	cmd.Flags().StringVar(&file, "certificate", "", "write the certificate to `FILE`, or to standard output for \"-\", in its exact bytes, and nothing else")
 	return cmd
 }
 
@@ -64,6 +77,9 @@ func writeSummary(w io.Writer, q *client.Question, now time.Time) {
 		row("input", q.Answer.Input)
 		row("answered by", new(personSummary(q.Answer.Responder)))
 		row("answered at", new(instant(q.Answer.AnsweredAt)))
+		if q.Answer.Certificate != nil {
+			row("certificate", new("yes; --certificate FILE writes it"))
+		}
 	}
 	row("options", new(optionSummary(q.Options)))
 	if q.TextInput != nil {

@@ -22,3 +22,9 @@ var terminalWidth = func(w io.Writer) int {
 	}
 	return width
 }
+
+// isTerminal says whether an input or output is a terminal. Tests put another function here.
+var isTerminal = func(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

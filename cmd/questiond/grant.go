@@ -16,6 +16,9 @@ const anyRoom = "*"
 
 // checkGrant refuses what could never work: a room that no client could mean, a scope that opens nothing.
 func checkGrant(cfg config.Config, g app.Grant) error {
+	if g.User != "" {
+		return checkPerson(cfg, g)
+	}
 	if !config.IsAgentID(g.Agent) {
 		return errors.New("AGENT must be 1 to 64 letters, digits or ._-")
 	}
@@ -31,6 +34,18 @@ func checkGrant(cfg config.Config, g app.Grant) error {
 		if !slices.Contains([]string{"ask", "read", "cancel"}, scope) {
 			return fmt.Errorf("--scopes: %q is none of ask, read, cancel", scope)
 		}
+	}
+	return nil
+}
+
+func checkPerson(cfg config.Config, g app.Grant) error {
+	switch {
+	case !config.IsUserID(g.User):
+		return errors.New("--user must be a user id like @alice:example.org")
+	case cfg.IsMachine(g.User):
+		return errors.New("--user: the configuration has it as a bot or a carrier, which never answers")
+	case len(g.Rooms) > 0 || len(g.Scopes) > 0:
+		return errors.New("--rooms and --scopes are for an AGENT: a person answers in the rooms that they are in")
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestCommandLine(t *testing.T) {
 		{"version of something", "version x", 2, "", "takes no arguments\n"},
 		{"no token command", "token", 2, "", "a command is needed: add, list or revoke\n"},
 		{"unknown token command", "token steal", 2, "", "hint: questiond token --help\n"},
-		{"a token for nobody", "token add", 2, "", "one AGENT is needed\n"},
+		{"a token for nobody", "token add", 2, "", "one AGENT is needed, or --user\n"},
 		{"revoke nothing", "token revoke", 2, "", "one ID is needed\n"},
 		{"a port that is none", "demo --port-api 65536", 2, "", "65536 is not a port"},
 		{"a port that is no number", "demo --port-api x", 2, "", "invalid argument \"x\" for \"--port-api\" flag\n"},

@@ -20,8 +20,8 @@ import (
 func newToken() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token COMMAND",
-		Short:   "Make, list and revoke the tokens of agents",
-		Example: "  questiond token add ci --rooms OPS --expires 90d",
+		Short:   "Make, list and revoke the tokens of agents, and of people who answer",
+		Example: "  questiond token add ci --rooms OPS --expires 90d\n  questiond token add --user @alice:example.org --expires 90d",
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is needed: add, list or revoke")
 		},
@@ -31,21 +31,34 @@ func newToken() *cobra.Command {
 }
 
 func newTokenAdd() *cobra.Command {
+	var user string
 	cmd := &cobra.Command{
-		Use:   "add AGENT",
-		Short: "Make a token that acts as an agent, and print it: it is shown this once",
+		Use:   "add (AGENT | --user USER)",
+		Short: "Make a token that acts as an agent, or answers as a person, and print it: it is shown this once",
+		Long: `Make a token and print it: it is shown this once.
+
+An AGENT's token asks, in the rooms that are given. A person's token, made with --user, answers as that person whatever they may
+answer, and does nothing else: give it to nobody but them.`,
 		Example: "  questiond token add ci --rooms OPS,'!abc:example.org' --scopes ask,read --expires 90d\n" +
-			"  QUESTION_TOKEN=$(questiond token add ci --rooms '*')",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("one AGENT is needed")
+			"  QUESTION_TOKEN=$(questiond token add ci --rooms '*')\n" +
+			"  questiond token add --user @alice:example.org --expires 90d",
+		Args: func(cmd *cobra.Command, args []string) error {
+			person := cmd.Flags().Changed("user")
+			switch {
+			case person && len(args) > 0:
+				return errors.New("either an AGENT or --user: a token is for one of them")
+			case person && user == "":
+				return errors.New("--user is empty")
+			case !person && len(args) != 1:
+				return errors.New("one AGENT is needed, or --user")
 			}
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&user, "user", "", "make a person's token: `USER` is their Matrix id")
 	path := configFlag(cmd)
-	rooms := cmd.Flags().StringSlice("rooms", nil, "the `ROOMS` it may ask in: codes, room ids or aliases, or '*' for every room")
-	scopes := cmd.Flags().StringSlice("scopes", nil, "what it may do: `ask,read,cancel` (default: all)")
+	rooms := cmd.Flags().StringSlice("rooms", nil, "the `ROOMS` an agent may ask in: codes, room ids or aliases, or '*' for every room")
+	scopes := cmd.Flags().StringSlice("scopes", nil, "what an agent may do: `ask,read,cancel` (default: all)")
 	expires := cmd.Flags().String("expires", "", "how long it is valid, like 12h or 90d (default: for ever)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		lifetime, err := parseLifetime(*expires)
@@ -56,7 +69,10 @@ func newTokenAdd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		grant := app.Grant{Agent: args[0], Rooms: *rooms, Scopes: *scopes}
+		grant := app.Grant{User: user, Rooms: *rooms, Scopes: *scopes}
+		if user == "" {
+			grant.Agent = args[0]
+		}
 		if lifetime > 0 {
 			end := time.Now().Add(lifetime).Truncate(time.Millisecond)
 			grant.ExpiresAt = &end
@@ -75,8 +91,15 @@ func addToken(cmd *cobra.Command, t *app.Tokens, cfg config.Config, grant app.Gr
 		return err
 	}
 	notes := cmd.ErrOrStderr()
-	fmt.Fprintf(notes, "Token %s of agent %s; keep it, it is not shown again:\n", kept.ID, kept.Agent)
+	holder := "agent " + grant.Agent
+	if grant.User != "" {
+		holder = grant.User
+	}
+	fmt.Fprintf(notes, "Token %s of %s; keep it, it is not shown again:\n", kept.ID, holder)
 	fmt.Fprintln(cmd.OutOrStdout(), secret)
+	if grant.User != "" {
+		return nil
+	}
 	named := slices.ContainsFunc(cfg.Agents, func(a config.Agent) bool { return a.ID == grant.Agent })
 	if !named {
 		fmt.Fprintf(notes, "The configuration's agents do not list %s, so people see it under this id.\n", grant.Agent)
@@ -155,9 +178,12 @@ func withTokens(ctx context.Context, cfg config.Config, f func(*app.Tokens) erro
 func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer table.Flush()
-	fmt.Fprintln(table, "ID\tAGENT\tSTATE\tROOMS\tSCOPES\tMADE\tEXPIRES\tLAST USED")
+	fmt.Fprintln(table, "ID\tACTS AS\tSTATE\tROOMS\tSCOPES\tMADE\tEXPIRES\tLAST USED")
 	for _, t := range tokens {
-		state, scopes := "valid", "all"
+		state, scopes, holder, rooms := "valid", "all", string(t.Agent), strings.Join(t.Rooms, ",")
+		if t.User != "" {
+			holder, rooms, scopes = string(t.User), "-", "answer"
+		}
 		switch {
 		case t.RevokedAt != nil:
 			state = "revoked"
@@ -167,7 +193,7 @@ func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 		if len(t.Scopes) > 0 {
 			scopes = strings.Join(t.Scopes, ",")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Agent, state, strings.Join(t.Rooms, ","), scopes,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, holder, state, rooms, scopes,
 			day(&t.CreatedAt), day(t.ExpiresAt), day(t.UsedAt))
 	}
 }

@@ -42,6 +42,25 @@ func TestTokens(t *testing.T) {
 	call(t, "token", "revoke", "t_none", "-c", path).want(t, exitFailed, "", `there is no token "t_none"`)
 }
 
+// TestTokensOfPeople are listed and revoked like those of agents.
+func TestTokensOfPeople(t *testing.T) {
+	path := folder(t, leastConfig)
+	added := call(t, "token", "add", "--user", "@alice:example.org", "-c", path, "--expires", "90d")
+	added.want(t, exitOK, "qu_", "of @alice:example.org; keep it")
+	if strings.Contains(added.err, "agent") || strings.Count(added.out, "\n") != 1 {
+		t.Errorf("got %q, %q", added.out, added.err)
+	}
+	list := call(t, "token", "list", "-c", path)
+	list.want(t, exitOK, "ACTS AS", "")
+	row := strings.Fields(strings.Split(list.out, "\n")[1])
+	day := time.Now().Add(90 * 24 * time.Hour).UTC().Format("2006-01-02")
+	if got := strings.Join(row[1:5], " "); got != "@alice:example.org valid - answer" || !strings.Contains(list.out, day) {
+		t.Errorf("got %q", list.out)
+	}
+	call(t, "token", "revoke", row[0], "-c", path).want(t, exitOK, "Revoked "+row[0], "")
+	call(t, "token", "list", "-c", path).want(t, exitOK, "revoked", "")
+}
+
 func TestGrantsThatAreRefused(t *testing.T) {
 	path := folder(t, leastConfig)
 	tests := []struct{ name, args, want string }{
@@ -52,6 +71,13 @@ func TestGrantsThatAreRefused(t *testing.T) {
 		{"an agent with a slash", "a/b --rooms OPS", "AGENT must be"},
 		{"no time", "ci --rooms OPS --expires soon", `--expires: "soon" is not a time`},
 		{"a time that is over", "ci --rooms OPS --expires -1h", `--expires: "-1h" is not a time`},
+		{"neither", "--expires 1d", "one AGENT is needed, or --user"},
+		{"both", "ci --user @alice:example.org", "either an AGENT or --user"},
+		{"a person without an id", "--user alice", "--user must be a user id"},
+		{"nobody", "--user=", "--user is empty"},
+		{"a person with rooms", "--user @alice:example.org --rooms OPS", "--rooms and --scopes are for an AGENT"},
+		{"a person with scopes", "--user @alice:example.org --scopes read", "--rooms and --scopes are for an AGENT"},
+		{"our own bot", "--user @questions:example.org", "which never answers"},
 		{"no time at all", "ci --rooms OPS --expires 0d", `--expires: "0d" is not a time`},
 		{"too many days", "ci --rooms OPS --expires 40000d", `--expires: "40000d" is not a time`},
 	}

@@ -55,19 +55,26 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
+	keys, err := openKeyring(ctx, store, cfg.APIURL(), clock.Now())
+	if err != nil {
+		b.close()
+		return nil, err
+	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
 		b.close()
 		return nil, err
 	}
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(chores(store), b.hooks.chores(b.roomOf)...)}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
+		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
-		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock,
+		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
+		Keys: keys.list,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},

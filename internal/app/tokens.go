@@ -14,7 +14,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
-// Tokens are the bearer tokens of agents, as the token commands manage them, also while the bridge runs.
+// Tokens are the bearer tokens of agents and of people who answer, as the token commands manage them, also while the bridge runs.
 type Tokens struct {
 	book  httpapi.TokenBook
 	close func() error
@@ -26,8 +26,9 @@ type Token = bridge.Token
 // Grant says what a new token is for.
 type Grant struct {
 	Agent     string
-	Rooms     []string // room ids, aliases or codes; "*" for every room
-	Scopes    []string // ask, read, cancel; empty for all three
+	User      string   // in place of an agent: the Matrix id of a person, who answers with it
+	Rooms     []string // of an agent: room ids, aliases or codes; "*" for every room
+	Scopes    []string // of an agent: ask, read, cancel; empty for all three
 	ExpiresAt *time.Time
 }
 
@@ -48,7 +49,7 @@ func (t *Tokens) Close() error { return t.close() }
 // Add makes a token and gives its secret, which is kept nowhere.
 func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, err error) {
 	secret, kept, err = httpapi.NewToken(httpapi.TokenTerms{
-		Agent: bridge.AgentID(g.Agent), Rooms: g.Rooms, Scopes: g.Scopes,
+		Agent: bridge.AgentID(g.Agent), User: bridge.UserID(g.User), Rooms: g.Rooms, Scopes: g.Scopes,
 		Now: time.Now().Truncate(time.Millisecond), ExpiresAt: g.ExpiresAt,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,15 @@ func isWord(s string, limit int) bool { return len(s) <= limit && word.MatchStri
 
 // IsAgentID says whether an agent may be called so.
 func IsAgentID(s string) bool { return isWord(s, maxID) }
+
+// IsUserID says whether s is the id of a Matrix user.
+func IsUserID(s string) bool { return isUser(s) }
+
+// IsMachine says whether a user is configured as one that never answers: our own bot, another bot or a carrier.
+func (c Config) IsMachine(user string) bool {
+	carries := func(carrier Carrier) bool { return carrier.UserID == user }
+	return user == c.BotID() || slices.Contains(c.Bots, user) || slices.ContainsFunc(c.Carriers, carries)
+}
 
 // IsRoomName says whether s may name a room: by a code of the configuration, a room id or an alias.
 func (c Config) IsRoomName(s string) bool {

@@ -26,6 +26,9 @@ func toAnswer(q bridge.Question) *schema.Answer {
 	if a.Grant != "" {
 		out.Grant = map[string]any{"scope": string(a.Grant)}
 	}
+	if decodeNumbers(a.Certificate, &out.Certificate) != nil {
+		out.Certificate = nil // only a damaged database can hold another thing than JSON here
+	}
 	items := make([]schema.AnswerItem, 0, len(a.Items))
 	for i, c := range a.Items {
 		if i >= len(q.Items) {

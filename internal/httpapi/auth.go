@@ -21,9 +21,12 @@ type agentHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 // agent lets a request through that carries a token with the scope.
 func (s *server) agent(scope string, next agentHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		t, err := s.authenticate(r)
+		t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
 		if err != nil {
 			return err
+		}
+		if t.Agent == "" || t.User != "" {
+			return wrongToken("This is for an agent's token, not for a person's, which only answers: /api/questions/….")
 		}
 		if len(t.Scopes) > 0 && !slices.Contains(t.Scopes, scope) {
 			return newProblem(codeInsufficientScope, "The token lacks the scope "+scope+".").
@@ -33,15 +36,36 @@ func (s *server) agent(scope string, next agentHandler) handler {
 	}
 }
 
+// responderHandler answers a request that a person made with a token of their own.
+type responderHandler func(w http.ResponseWriter, r *http.Request, who bridge.UserID) error
+
+// responder lets a request through that carries a person's own token. Nothing else of a request says who that is.
+func (s *server) responder(next responderHandler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		t, err := s.authenticate(r, "Send your own responder token as Authorization: Bearer qu_….")
+		if err != nil {
+			return err
+		}
+		if t.User == "" || t.Agent != "" {
+			return wrongToken("This is for a person's own responder token: an agent's token never answers.")
+		}
+		return next(w, r, t.User)
+	}
+}
+
+func wrongToken(detail string) error {
+	return newProblem(codeWrongToken, detail).with("WWW-Authenticate", challenge+`, error="insufficient_scope"`)
+}
+
 // challenge is what a client is asked for (RFC 6750, section 3).
 const challenge = `Bearer realm="question-bridge"`
 
 // authenticate finds the token of a request. It is looked up by hash and compared again in constant time, so neither the
-// index nor a comparison tells how much of a guess was right.
-func (s *server) authenticate(r *http.Request) (bridge.Token, error) {
+// index nor a comparison tells how much of a guess was right. wanted is said to a client that sends none.
+func (s *server) authenticate(r *http.Request, wanted string) (bridge.Token, error) {
 	secret, ok := bearer(r)
 	if !ok {
-		return bridge.Token{}, newProblem(codeUnauthorized, "Send the agent's token as Authorization: Bearer qb_….").with("WWW-Authenticate", challenge)
+		return bridge.Token{}, newProblem(codeUnauthorized, wanted).with("WWW-Authenticate", challenge)
 	}
 	now, hash := s.Clock.Now(), sha256.Sum256([]byte(secret))
 	t, ok, err := s.Tokens.TokenByHash(r.Context(), hash, now)
@@ -63,7 +87,7 @@ func (s *server) noteUse(ctx context.Context, t bridge.Token, now time.Time) {
 		return
 	}
 	if err := s.Tokens.TokenUsed(ctx, t.ID, now); err != nil {
-		zerolog.Ctx(ctx).Warn().Err(err).Str("asker", string(t.Agent)).Msg("Use of a token was not recorded")
+		zerolog.Ctx(ctx).Warn().Err(err).Str("token", t.ID).Msg("Use of a token was not recorded")
 	}
 }
 

@@ -17,6 +17,41 @@ var guarded = []struct{ method, path string }{
 	{"GET", "/api/agent/questions/q_1/wait"}, {"POST", "/api/agent/questions/q_1/cancel"},
 }
 
+// personal are the routes for people.
+var personal = []struct{ method, path string }{
+	{"GET", "/api/questions/pending"}, {"GET", "/api/questions/q_1"}, {"POST", "/api/questions/q_1/answer"},
+}
+
+// TestEachKindOfTokenOpensItsOwnRoutes: an agent never answers, and a person's token neither asks nor sees what askers see.
+func TestEachKindOfTokenOpensItsOwnRoutes(t *testing.T) {
+	h := newHouse(t)
+	everything := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}, Scopes: []string{"ask", "read", "cancel"}})
+	both := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}})
+	h.change(both, func(t *bridge.Token) { t.User = "@dana:example.org" })
+	for _, g := range guarded {
+		for _, secret := range []string{h.dana, both} {
+			p := h.problem(h.do(g.method, g.path, secret, `{"prompt":"Go?"}`), http.StatusForbidden, "wrong_token_kind")
+			if !strings.Contains(p.Detail, "agent's token") {
+				t.Errorf("%s %s: %s", g.method, g.path, p.Detail)
+			}
+		}
+	}
+	for _, g := range personal {
+		for _, secret := range []string{h.secret, everything, both} {
+			a := h.do(g.method, g.path, secret, `{"value":"approve"}`)
+			if p := h.problem(a, http.StatusForbidden, "wrong_token_kind"); !strings.Contains(p.Detail, "responder token") {
+				t.Errorf("%s %s: %s", g.method, g.path, p.Detail)
+			}
+			if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `error="insufficient_scope"`) {
+				t.Errorf("challenge %q", got)
+			}
+		}
+	}
+	if h.engine.stored() != 0 || len(h.engine.shown) != 0 {
+		t.Error("the engine was asked with the wrong kind of token")
+	}
+}
+
 func TestEveryRouteNeedsAToken(t *testing.T) {
 	h := newHouse(t)
 	revoked := h.token(httpapi.TokenTerms{Agent: "gone", Rooms: []string{"*"}})
@@ -24,13 +59,15 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 	h.change(revoked, func(t *bridge.Token) { t.RevokedAt = &past })
 	expired := h.token(httpapi.TokenTerms{Agent: "late", Rooms: []string{"*"}})
 	h.change(expired, func(t *bridge.Token) { t.ExpiresAt = &past })
-	for _, g := range guarded {
+	left := h.token(httpapi.TokenTerms{User: "@gone:example.org"})
+	h.change(left, func(t *bridge.Token) { t.RevokedAt = &past })
+	for _, g := range append(guarded, personal...) {
 		a := h.do(g.method, g.path, "", `{"prompt":"Go?"}`)
 		h.problem(a, http.StatusUnauthorized, "unauthorized")
 		if got := a.header.Get("WWW-Authenticate"); got != `Bearer realm="question-bridge"` {
 			t.Errorf("challenge %q", got)
 		}
-		for _, secret := range []string{"qb_wrong", revoked, expired, h.secret + "x", strings.ToUpper(h.secret)} {
+		for _, secret := range []string{"qb_wrong", "qu_wrong", revoked, left, expired, h.secret + "x", strings.ToUpper(h.secret)} {
 			a := h.do(g.method, g.path, secret, `{"prompt":"Go?"}`)
 			h.problem(a, http.StatusUnauthorized, "invalid_token")
 			if got := a.header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer ") || !strings.Contains(got, `error="invalid_token"`) {
@@ -164,7 +201,14 @@ func TestNewToken(t *testing.T) {
 	if again, other, _ := httpapi.NewToken(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}, Now: now}); again == secret || other.ID == token.ID {
 		t.Error("two tokens are the same")
 	}
+	secret, token, err = httpapi.NewToken(httpapi.TokenTerms{User: "@dana:example.org", Now: now})
+	if err != nil || !regexp.MustCompile(`^qu_[A-Za-z0-9_-]{43}$`).MatchString(secret) || token.User != "@dana:example.org" || token.Agent != "" {
+		t.Errorf("%q %+v %v", secret, token, err)
+	}
 	for name, terms := range map[string]httpapi.TokenTerms{
+		"both kinds":       {Agent: "ci", User: "@dana:example.org", Rooms: []string{"*"}},
+		"a person's rooms": {User: "@dana:example.org", Rooms: []string{"*"}},
+		"a person's scope": {User: "@dana:example.org", Scopes: []string{"ask"}},
 		"no agent":         {Agent: " ", Rooms: []string{"*"}},
 		"no rooms":         {Agent: "ci"},
 		"an empty room":    {Agent: "ci", Rooms: []string{"OPS", ""}},

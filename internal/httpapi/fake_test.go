@@ -29,8 +29,10 @@ type memory struct {
 	byID   map[bridge.QuestionID]bridge.Question
 	order  []bridge.QuestionID
 	fail   error // what every call returns, if set
+	refuse error // what Answer alone returns, if set
 	panics bool
 	reads  int
+	shown  []bridge.UserID // whom something was shown to
 }
 
 var (
@@ -106,6 +108,50 @@ func (m *memory) Cancel(ctx context.Context, asker bridge.AgentID, id bridge.Que
 		return q, err
 	}
 	return m.settle(id, func(q *bridge.Question) { q.State, q.CancelledBy = bridge.Cancelled, bridge.ByAsker }), nil
+}
+
+func (m *memory) Show(_ context.Context, who bridge.UserID, id bridge.QuestionID) (bridge.Question, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shown = append(m.shown, who)
+	if m.fail != nil {
+		return bridge.Question{}, m.fail
+	}
+	q, ok := m.byID[id]
+	if !ok {
+		return bridge.Question{}, &bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such question"}
+	}
+	return q, nil
+}
+
+func (m *memory) PendingFor(_ context.Context, who bridge.UserID, limit int) ([]bridge.Question, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shown = append(m.shown, who)
+	var found []bridge.Question
+	for _, id := range m.order {
+		if q := m.byID[id]; q.State == bridge.Pending && len(found) < limit {
+			found = append(found, q)
+		}
+	}
+	return found, false, m.fail
+}
+
+func (m *memory) Answer(_ context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error) {
+	m.mu.Lock()
+	fail, q := m.refuse, m.byID[id]
+	m.mu.Unlock()
+	if fail != nil || q.State.Terminal() {
+		return q, fail
+	}
+	a, err := q.Accepts(c, bridge.Rights{Member: true}, time.Now())
+	if err != nil {
+		return bridge.Question{}, err
+	}
+	return m.settle(id, func(q *bridge.Question) {
+		a.By, a.At = bridge.Responder{ID: who}, *q.SettledAt
+		q.State, q.Answer = bridge.Answered, &a
+	}), nil
 }
 
 func (m *memory) settle(id bridge.QuestionID, how func(*bridge.Question)) bridge.Question {
@@ -217,6 +263,7 @@ type house struct {
 	log    *logBook
 	tokens *tokens
 	secret string // of agent ci, granted OPS
+	dana   string // a secret of a person
 	http   *http.Client
 }
 
@@ -225,6 +272,7 @@ func newHouse(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *hous
 	hub := wait.NewHub()
 	h := &house{T: t, hub: hub, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
 	h.secret = h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}})
+	h.dana = h.token(httpapi.TokenTerms{User: "@dana:example.org"})
 	config := httpapi.Config{
 		Engine: h.engine, Tokens: h.tokens, Rooms: rooms{}, Hub: hub, Agents: map[bridge.AgentID]string{"ci": "CI"},
 		Log: zerolog.New(h.log), Reread: time.Hour, // the hub alone must do

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,11 +58,12 @@ func problemOf(err error) *Problem {
 	var refused *schema.Refusal
 	var known *bridge.Error
 	var tooLarge *http.MaxBytesError
+	var later *bridge.ErrRetry
 	switch {
 	case errors.As(err, &problem):
 		return problem
 	case errors.As(err, &refused):
-		return problemOfRefusal(refused)
+		return problemOfRefusal(refused, codeOfFault)
 	case errors.As(err, &known):
 		if _, ok := kinds[known.Code]; !ok {
 			return newProblem(codeInternal, internalDetail)
@@ -72,6 +75,10 @@ func problemOf(err error) *Problem {
 		return p
 	case errors.As(err, &tooLarge):
 		return bodyTooLarge()
+	case errors.As(err, &later):
+		seconds := max(1, int(math.Ceil(later.After.Seconds())))
+		return unavailable("The homeserver cannot be asked right now who may answer. Please try again.", err).
+			with("Retry-After", strconv.Itoa(seconds))
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("The server is too busy to answer in time. Please try again.", err)
 	default:
@@ -88,11 +95,11 @@ func unavailable(detail string, cause error) *Problem {
 
 const internalDetail = "Something went wrong on the server, which has logged it."
 
-func problemOfRefusal(r *schema.Refusal) *Problem {
+func problemOfRefusal(r *schema.Refusal, codeOf func(schema.Fault) bridge.Code) *Problem {
 	first := r.Faults[0]
-	code := codeOfRefusal(r)
+	code := codeOfRefusal(r, codeOf)
 	for _, f := range r.Faults { // say the reason for the code, not the first of them all
-		if codeOfFault(f) == code {
+		if codeOf(f) == code {
 			first = f
 			break
 		}

@@ -124,6 +124,7 @@ func TestUnmatchedRequests(t *testing.T) {
 	for _, path := range []string{
 		"/api/agent/questions//wait?timeout=20", "/api/agent/questions//cancel", "/api/agent/rooms//questions", "//healthz",
 		"/api/agent/rooms/OPS/../OPS/questions", "/api/agent/./questions", "/api/agent/rooms/../questions",
+		"/api/questions//answer", "/api/questions/",
 	} { // which a redirect would answer, and with another resource
 		for _, method := range []string{"GET", "POST"} {
 			h.problem(h.do(method, path, h.secret, `{"prompt":"Go?"}`), http.StatusNotFound, "not_found")
@@ -131,7 +132,8 @@ func TestUnmatchedRequests(t *testing.T) {
 	}
 	for path, allow := range map[string]string{
 		opsQuestions: "POST", "/api/agent/questions": "GET, HEAD", "/api/agent/questions/q": "GET, HEAD",
-		"/api/agent/questions/q/wait": "GET, HEAD", "/api/agent/questions/q/cancel": "POST", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD",
+		"/api/agent/questions/q/wait": "GET, HEAD", "/api/agent/questions/q/cancel": "POST",
+		"/api/questions/pending": "GET, HEAD", "/api/questions/q": "GET, HEAD", "/api/questions/q/answer": "POST", "/healthz": "GET, HEAD", "/readyz": "GET, HEAD",
 	} {
 		for _, method := range []string{"DELETE", "PUT", "PATCH"} {
 			a := h.do(method, path, h.secret, "")

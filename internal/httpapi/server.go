@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/certificate"
 	"superpipeline.dev/question-bridge/internal/wait"
 )
 
@@ -21,6 +22,15 @@ type Engine interface {
 	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
 	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
 	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
+
+	// Show gives a question to a person who may answer it, or might have. Otherwise it is CodeNotFound or CodeNotEligible,
+	// or a *bridge.ErrRetry where that cannot be told now.
+	Show(ctx context.Context, who bridge.UserID, id bridge.QuestionID) (bridge.Question, error)
+	// PendingFor gives the pending questions that a person may answer, newest first, at most limit.
+	PendingFor(ctx context.Context, who bridge.UserID, limit int) (all []bridge.Question, more bool, err error)
+	// Answer takes a person's answer. Whoever is late gets the question as it was settled; errors besides those of Show are
+	// why the answer is none, and leave the question pending.
+	Answer(ctx context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error)
 }
 
 // Config is what the API is made of.
@@ -32,6 +42,8 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
+	// Keys lists the keys that certificates are signed with; nil for none.
+	Keys func(ctx context.Context) (certificate.KeyList, error)
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -89,6 +101,10 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"GET /api/questions/pending", s.responder(s.pending)},
+		{"GET /api/questions/{id}", s.responder(s.show)},
+		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
+		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
 	}

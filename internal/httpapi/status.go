@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/schema"
@@ -15,6 +16,7 @@ const (
 	codeUnauthorized      bridge.Code = "unauthorized"       // no bearer token
 	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
 	codeInsufficientScope bridge.Code = "insufficient_scope" // a token that may not do this
+	codeWrongToken        bridge.Code = "wrong_token_kind"   // an agent's where a person's is needed, or the reverse
 	codeNoRoute           bridge.Code = "not_found"
 	codeMethod            bridge.Code = "method_not_allowed"
 	codeNotReady          bridge.Code = "not_ready"
@@ -37,6 +39,7 @@ var kinds = map[bridge.Code]kind{
 	codeInvalidToken: {http.StatusUnauthorized, "The bearer token is not valid"},
 
 	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
+	codeWrongToken:            {http.StatusForbidden, "Another kind of token is needed"},
 	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
 	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
 	bridge.CodeAdminsOnly:     {http.StatusForbidden, "Only workspace admins may choose this"},
@@ -77,12 +80,12 @@ var kinds = map[bridge.Code]kind{
 	codeNotReady:    {http.StatusServiceUnavailable, "Not ready"},
 }
 
-// codeOfRefusal says how a refused document is refused: malformed if any fault is that, else too large, else it has the
-// right shape and breaks a rule, which for an asker is an invalid question.
-func codeOfRefusal(r *schema.Refusal) bridge.Code {
-	code := bridge.CodeInvalidQuestion
+// codeOfRefusal says how a refused document is refused: malformed if any fault is that, else too large if one is, else
+// as its first fault.
+func codeOfRefusal(r *schema.Refusal, codeOf func(schema.Fault) bridge.Code) bridge.Code {
+	code := codeOf(r.Faults[0])
 	for _, f := range r.Faults {
-		switch codeOfFault(f) {
+		switch codeOf(f) {
 		case codeMalformed:
 			return codeMalformed
 		case codeTooLarge:
@@ -92,7 +95,26 @@ func codeOfRefusal(r *schema.Refusal) bridge.Code {
 	return code
 }
 
-// codeOfFault is the table from the rules of package schema to codes:
+// codeOfAnswerFault is the table from the rules of package schema to codes for the answer of a person. No question has an
+// option or item whose name is too long for the schema, and invites text that is.
+func codeOfAnswerFault(f schema.Fault) bridge.Code {
+	switch f.Rule {
+	case schema.RuleJSON, schema.RuleSize:
+		return codeOfFault(f)
+	case schema.RuleSchema:
+		named := f.Location == "/value" || strings.Contains(f.Location, "/selected/") || strings.HasSuffix(f.Location, "/header")
+		switch {
+		case f.Keyword != "maxLength" || strings.HasPrefix(f.Location, "/subject/"):
+		case named:
+			return bridge.CodeInvalidOption
+		default:
+			return bridge.CodeTextTooLong
+		}
+	}
+	return codeMalformed
+}
+
+// codeOfFault is the table from the rules of package schema to codes for what an asker sends:
 //
 //	json, by its keyword size                         too_large         413
 //	json, every other keyword                         malformed         400
@@ -124,5 +146,5 @@ func codeOfFault(f schema.Fault) bridge.Code {
 func bodyTooLarge() *Problem {
 	return problemOfRefusal(&schema.Refusal{Faults: []schema.Fault{{
 		Rule: schema.RuleJSON, Keyword: "size", Limit: schema.MaxBytes, Reason: "is larger than 65536 bytes",
-	}}}).with("Connection", "close") // the rest of the body is not read
+	}}}, codeOfFault).with("Connection", "close") // the rest of the body is not read
 }

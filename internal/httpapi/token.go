@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,36 +20,51 @@ const (
 	ScopeCancel = "cancel"
 )
 
-// TokenTerms is what a new token is to be good for.
+// TokenTerms is what a new token is to be good for: an agent's, or a person's, which answers and does nothing else.
 type TokenTerms struct {
 	Agent     bridge.AgentID
-	Rooms     []string // room ids, aliases, codes, or "*" for every room; at least one
-	Scopes    []string // none for all three
+	User      bridge.UserID // in place of Agent
+	Rooms     []string      // of an agent: room ids, aliases, codes, or "*" for every room; at least one
+	Scopes    []string      // of an agent: none for all three
 	Now       time.Time
 	ExpiresAt *time.Time // nil for never
 }
 
-// NewToken makes a token for an agent: the secret, "qb_" and 256 random bits, which is to be shown once and kept nowhere,
-// and the record to store. It fails for terms that no request could ever meet.
+// NewToken makes a token for an agent or a person: the secret, "qb_" or "qu_" and 256 random bits, which is to be shown
+// once and kept nowhere, and the record to store. It fails for terms that no request could ever meet.
 func NewToken(terms TokenTerms) (secret string, t bridge.Token, err error) {
-	switch {
-	case strings.TrimSpace(string(terms.Agent)) == "":
-		return "", bridge.Token{}, fmt.Errorf("a token needs an agent")
-	case len(terms.Rooms) == 0 || slices.Contains(terms.Rooms, ""):
-		return "", bridge.Token{}, fmt.Errorf(`a token needs the rooms that it is for, or "*"`)
-	case terms.ExpiresAt != nil && !terms.ExpiresAt.After(terms.Now):
-		return "", bridge.Token{}, fmt.Errorf("a token must expire in the future")
-	}
-	for _, scope := range terms.Scopes {
-		if scope != ScopeAsk && scope != ScopeRead && scope != ScopeCancel {
-			return "", bridge.Token{}, fmt.Errorf("there is no scope %q: a token may %s, %s and %s", scope, ScopeAsk, ScopeRead, ScopeCancel)
-		}
+	if err := terms.check(); err != nil {
+		return "", bridge.Token{}, err
 	}
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails: crypto/rand.Read crashes the program instead
-	secret = "qb_" + base64.RawURLEncoding.EncodeToString(random[:])
+	prefix := "qb_"
+	if terms.User != "" {
+		prefix = "qu_"
+	}
+	secret = prefix + base64.RawURLEncoding.EncodeToString(random[:])
 	return secret, bridge.Token{
-		ID: "tok_" + strings.ToLower(rand.Text()[:12]), Agent: terms.Agent, Hash: sha256.Sum256([]byte(secret)),
+		ID: "tok_" + strings.ToLower(rand.Text()[:12]), Agent: terms.Agent, User: terms.User, Hash: sha256.Sum256([]byte(secret)),
 		Rooms: terms.Rooms, Scopes: terms.Scopes, CreatedAt: terms.Now, ExpiresAt: terms.ExpiresAt,
 	}, nil
+}
+
+func (terms TokenTerms) check() error {
+	agent := strings.TrimSpace(string(terms.Agent)) != ""
+	switch {
+	case agent == (terms.User != ""):
+		return errors.New("a token needs either an agent or a person")
+	case terms.User != "" && (len(terms.Rooms) > 0 || len(terms.Scopes) > 0):
+		return errors.New("a person's token has neither rooms nor scopes: it answers where the person may")
+	case agent && (len(terms.Rooms) == 0 || slices.Contains(terms.Rooms, "")):
+		return errors.New(`a token needs the rooms that it is for, or "*"`)
+	case terms.ExpiresAt != nil && !terms.ExpiresAt.After(terms.Now):
+		return errors.New("a token must expire in the future")
+	}
+	for _, scope := range terms.Scopes {
+		if scope != ScopeAsk && scope != ScopeRead && scope != ScopeCancel {
+			return fmt.Errorf("there is no scope %q: a token may %s, %s and %s", scope, ScopeAsk, ScopeRead, ScopeCancel)
+		}
+	}
+	return nil
 }

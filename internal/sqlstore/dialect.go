@@ -14,6 +14,8 @@ type dialect struct {
 	inOrder string
 	// holdSubject makes transactions that ask about one subject, named by asker, conversation and id, wait for each other.
 	holdSubject string
+	// holdKeys makes transactions that change which key signs wait for each other.
+	holdKeys string
 }
 
 var (
@@ -24,5 +26,6 @@ var (
 		takeRow:     " FOR UPDATE SKIP LOCKED",
 		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",
 		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
+		holdKeys:    "SELECT pg_advisory_xact_lock(7165735)",
 	}
 )

@@ -1,0 +1,5 @@
+//go:build !race
+
+package certificate_test
+
+const raceDetector = false

@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/schema"
+)
+
+// answer takes a person's answer (The Question Protocol 1.1, section 7, "Answer"). Who they are comes before what they
+// send, and both before whether they are late: only what the question never offered is refused even then.
+func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+	ctx := r.Context()
+	id, err := questionID(r)
+	if err != nil {
+		return err
+	}
+	body, err := answerBody(w, r)
+	if err != nil {
+		return err
+	}
+	q, err := s.Engine.Show(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	choice, err := dialect.Choice(*body, q)
+	if err != nil {
+		return err
+	}
+	if q, err = s.Engine.Answer(ctx, who, id, choice); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, s.views(ctx, who).of(q))
+}
+
+func answerBody(w http.ResponseWriter, r *http.Request) (*schema.AnswerBody, error) {
+	raw, err := readBody(w, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := schema.Decode[schema.AnswerBody](raw)
+	var refused *schema.Refusal
+	if errors.As(err, &refused) {
+		return nil, problemOfRefusal(refused, codeOfAnswerFault)
+	}
+	return body, err
+}
+
+// show gives a question to somebody who may answer it.
+func (s *server) show(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+	id, err := questionID(r)
+	if err != nil {
+		return err
+	}
+	q, err := s.Engine.Show(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, s.views(r.Context(), who).of(q))
+}
+
+// pending gives the questions that wait for a person, newest first (section 7, "Pending"). It is one page: there is
+// nothing to go on from.
+func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+	p, err := paramsOf(r)
+	if err != nil {
+		return err
+	}
+	limit, err := p.int("limit", listLimit)
+	if err != nil {
+		return err
+	}
+	found, _, err := s.Engine.PendingFor(r.Context(), who, limit)
+	if err != nil {
+		return err
+	}
+	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
+	views := s.views(r.Context(), who)
+	for _, q := range found {
+		page.Questions = append(page.Questions, views.of(q))
+	}
+	return reply(w, http.StatusOK, page)
+}
+
+// views shows questions to one person. Each room is looked up once.
+type views struct {
+	server *server
+	ctx    context.Context
+	who    bridge.UserID
+	rooms  map[bridge.ConversationID]*schema.QuestionRoom
+}
+
+func (s *server) views(ctx context.Context, who bridge.UserID) *views {
+	return &views{s, ctx, who, map[bridge.ConversationID]*schema.QuestionRoom{}}
+}
+
+// of gives everything that there is to decide by, and nothing that is the asker's alone (DESIGN "Visibility").
+func (v *views) of(q bridge.Question) schema.Question {
+	out := dialect.ToQuestion(q)
+	out.CorrelationID, out.ReplyTo, out.Data = nil, nil, nil
+	out.Viewer, out.AskedBy, out.Room = string(v.who), q.AskedBy, v.room(q.Conversation)
+	return out
+}
+
+// room is a room with its name and code, or by its id alone where nothing else can be said now.
+func (v *views) room(id bridge.ConversationID) *schema.QuestionRoom {
+	if room, ok := v.rooms[id]; ok {
+		return room
+	}
+	room := &schema.QuestionRoom{ID: string(id)}
+	found, err := v.server.Rooms.Resolve(v.ctx, string(id))
+	if err != nil {
+		zerolog.Ctx(v.ctx).Debug().Err(err).Str("room_id", string(id)).Msg("A room was shown without its name")
+	}
+	if found.Code != "" {
+		room.Code = &found.Code
+	}
+	if found.Name != "" {
+		room.Name = &found.Name
+	}
+	v.rooms[id] = room
+	return room
+}
