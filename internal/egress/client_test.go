@@ -135,6 +135,19 @@ func TestANameThatChangesItsMeaning(t *testing.T) {
 	}
 }
 
+// A name with one address that is refused is refused whole: the other one is not dialled either.
+func TestD9ANameWithOneAddressInside(t *testing.T) {
+	server, hits := receiver(t, nil)
+	for _, mixed := range [][]netip.Addr{ips("127.0.0.1", "10.0.0.7"), ips("10.0.0.7", "127.0.0.1")} {
+		c := client(t, Config{Allow: []string{"127.0.0.1"}, Resolver: names{"mixed.test": {mixed}}})
+		_, err := c.Do(t.Context(), Request{Method: "POST", URL: "http://mixed.test:" + port(server)})
+		wantRefused(t, err)
+	}
+	if hits.Load() != 0 {
+		t.Error("it was reached by its other address")
+	}
+}
+
 // What the operator lists is reached: by network, by address, by name; and only then is http:// spoken.
 func TestAllowed(t *testing.T) {
 	server, _ := receiver(t, nil)
