@@ -1,6 +1,10 @@
 package bridge
 
-import "context"
+import (
+	"context"
+
+	"superpipeline.dev/question-bridge/bridge/texts"
+)
 
 // reception is one interaction on its way to one question.
 type reception struct {
@@ -63,7 +67,7 @@ func (e *Engine) aimCorrection(ctx context.Context, r *reception, act Edited) (*
 	if err != nil || !ok || kept.Sender != r.in.Sender || kept.Conversation != r.in.Conversation || kept.Encrypted && !r.in.Encrypted {
 		return nil, err
 	}
-	r.act, r.related, r.correction = Said{Text: act.Text}, true, true
+	r.act, r.related, r.correction = Said{Text: act.Text, Corrects: act.Original}, true, true
 	if err := e.load(ctx, r, kept.Question); err != nil {
 		return nil, err
 	}
@@ -155,7 +159,7 @@ func (r *reception) read(c Channel) Reading {
 	case r.p.has(r.pointed), r.p.asidePassed(r.pointed):
 		return Outdated{}
 	case structured:
-		return Refused{CodeStructuredInvalid, "A structured answer refers to the question's own event, and to no other message about it."}
+		return Refused{CodeStructuredInvalid, texts.StructuredElsewhere}
 	case len(r.p.Messages) > 1 && !(said && r.after(current)):
 		return Outdated{}
 	}

@@ -29,8 +29,7 @@ func Fold(s string) string {
 			space = b.Len() > 0
 			digit = false
 			continue
-		case r == keycap && digit:
-			digit = false
+		case r == keycap && digit: // and another one behind it, or the fold would not be for good
 			continue
 		}
 		if space {

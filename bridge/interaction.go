@@ -43,6 +43,8 @@ type Said struct {
 	ReplyTo MessageID
 	// NotText marks a message that is no plain text (a file, a picture, a voice message): it can answer nothing.
 	NotText bool
+	// Corrects is the message that this is the corrected text of; then it has no relation of its own.
+	Corrects InteractionID
 }
 
 // Reacted is a reaction to a message.

@@ -129,6 +129,8 @@ func approvalHead(waits string) prose {
 func (e *Elicitation) roomBlocks() []block {
 	blocks := append([]block{e.roomHead("asks")}, e.questionBlocks()...)
 	switch {
+	case len(e.Listed()) > 1 && e.Multiple:
+		blocks = append(blocks, e.withLink("Reply in this thread with the numbers or the names of your options, with commas between them."))
 	case len(e.Listed()) > 0:
 		blocks = append(blocks, e.withLink("Reply in this thread with the number or the option's name."))
 	case e.FreeText != nil:

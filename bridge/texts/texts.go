@@ -3,7 +3,10 @@
 // schema. What is put into a sentence is the caller's to make safe to show.
 package texts
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Why somebody may not answer.
 const (
@@ -67,4 +70,113 @@ func Reminder(names string) string { return names + ": this question still waits
 // Escalation asks the workspace admins named to see to a question.
 func Escalation(names string) string {
 	return names + ": nobody has answered this question yet. Please see that somebody does."
+}
+
+// How a question ended.
+const (
+	Expired    = "No answer: this question has expired."
+	Withdrawn  = "Cancelled: its asker has withdrawn this question."
+	Dismissed  = "Dismissed without an answer."
+	Superseded = "Replaced by a newer question."
+	Edited     = "Cancelled: this question was edited, so it has to be asked again."
+)
+
+// Answered says what was answered, and by whom.
+func Answered(answer, who string) string { return answer + ", by " + who + "." }
+
+// AlreadyAnswered tells somebody who comes too late how the question was answered.
+func AlreadyAnswered(answer, who string) string { return "Already answered: " + Answered(answer, who) }
+
+// Why a reply or a reaction was no answer, and what would be one.
+const (
+	StepOver           = "That step of the question is over. Please answer the newest one in this thread."
+	OnlyText           = "Only text can answer here."
+	ReactionInTheClear = "A reaction cannot choose this in an encrypted room. Please reply instead."
+)
+
+// HowToChoose says how one of so many options is chosen, or several of them; it goes on a sentence.
+func HowToChoose(options int, multiple bool) string {
+	switch {
+	case multiple:
+		return "the numbers of your options, with commas between them"
+	case options == 1:
+		return "1, or the option's name"
+	case options == 2:
+		return "1 or 2, or an option's name"
+	}
+	return fmt.Sprintf("a number from 1 to %d, or an option's name", options)
+}
+
+// OnlyTextChooses tells somebody who sent no text how to choose.
+func OnlyTextChooses(how string) string { return OnlyText + " Please write " + how + "." }
+
+// NoSuchNumber says that no option has the number.
+func NoSuchNumber(number, how string) string {
+	return "There is no option " + number + ". Please write " + how + "."
+}
+
+// WayOut is how somebody says which of several options they mean.
+type WayOut string
+
+// The ways out, of which the caller knows the one that works.
+const (
+	ReactWithNumber WayOut = "react with its number"
+	WriteID         WayOut = "write the option's id"
+	WriteNumber     WayOut = "write the number alone"
+)
+
+// CouldBe says that a reply names several options.
+func CouldBe(numbers []string, way WayOut) string {
+	return "That could be option " + strings.Join(numbers, " or ") + ". Please " + string(way) + "."
+}
+
+// ChosenAlone says how an option that takes a text is chosen: not together with others.
+func ChosenAlone(number int) string {
+	return fmt.Sprintf("Option %d takes some text, so it can only be chosen alone. Please write “%d: your text”, or choose without it.", number, number)
+}
+
+// What somebody is asked to type.
+const (
+	AComment    = "a comment"
+	SomeText    = "some text"
+	AWebAddress = "a web address"
+)
+
+// Prompt asks somebody to type what the option that they chose needs; label is what its sender calls that, or "".
+func Prompt(option, what, label string, limit int) string {
+	if label != "" {
+		label = "“" + label + "”, "
+	}
+	return fmt.Sprintf("“%s” needs %s from you (%sup to %d characters): write it here, or write “cancel” to go back.", option, what, label, limit)
+}
+
+// InputOrOption does not guess whether somebody meant an option or the text that they were asked for by option number.
+func InputOrOption(number int) string {
+	return fmt.Sprintf("That could be an option, or the text for option %d. "+
+		"If it is the text, write it as “%d: your text” or reply to the request for it; if it is an option, write “cancel” first.", number, number)
+}
+
+// NothingAsked tells somebody who replied to an old request for a text that nothing waits for it.
+const NothingAsked = "Nothing waits for this text any more. Please choose an option again."
+
+// What is wrong with a structured answer. People see it who try out a program.
+const (
+	StructuredTwice     = "A structured answer says everything once: a name stands in it twice."
+	StructuredElsewhere = "A structured answer refers to the question's own event, and to no other message about it."
+	StructuredRelation  = "A structured answer refers to the question's event by m.reference, and by nothing else."
+	StructuredNoID      = "A structured answer needs its elicitation_id."
+	StructuredOtherID   = "The elicitation_id is not the one of the question that the answer refers to."
+	StructuredEither    = "A structured answer has either an option_id or a text."
+	StructuredOption    = "The option_id of a structured answer is text."
+	StructuredSubject   = "The subject of a structured answer names id, digest, schema and revision."
+)
+
+// StructuredNoText says that a property of a structured answer is no text.
+func StructuredNoText(property string) string {
+	return "The " + property + " of a structured answer is text."
+}
+
+// Refused says in the thread of a carrier's question why it was not adopted.
+func Refused(rule, why string) string {
+	return "This question was refused by the rule “" + rule + "”: " + why + "."
 }

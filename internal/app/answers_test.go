@@ -101,7 +101,7 @@ func TestWhatARoomSees(t *testing.T) {
 	s.awaitAnswer(q, "skip", s.alice)
 	edit, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Sender == bot && e.Relation().Type == "m.replace" })
 	s.ok(err)
-	if edit.Relation().EventID != event.ID || !strings.HasPrefix(edit.NewBody(), "Answered by Alice") {
+	if edit.Relation().EventID != event.ID || !strings.HasPrefix(edit.NewBody(), "Skip them, by Alice.") {
 		t.Errorf("the question now reads %q", edit.NewBody())
 	}
 	for range 3 {
@@ -115,8 +115,8 @@ func TestWhatARoomSees(t *testing.T) {
 			e.Field("dev.superpipeline.question.outcome") == nil
 	})
 	s.ok(err)
-	if !strings.Contains(late.Body(), "Alice") {
-		t.Errorf("who came late is told %q, without the winner", late.Body())
+	if late.Body() != "Already answered: Skip them, by Alice." {
+		t.Errorf("who came late is told %q", late.Body())
 	}
 	var said []string
 	s.count(func(e testserver.Event) bool {

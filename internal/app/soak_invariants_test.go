@@ -247,7 +247,7 @@ func (h *history) nothingIsOwed() (v []string) {
 }
 
 // courtesyCodes tells the courtesies apart by how they begin.
-var courtesyCodes = []string{"There is no option", "This question is over", "This question is for somebody else"}
+var courtesyCodes = []string{"There is no option", "Already answered", "Only @"}
 
 func (h *history) courtesiesOnce() (v []string) {
 	seen := map[string]int{}

@@ -3,19 +3,19 @@ package matrix
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/schema"
 )
 
 // carried takes an event of a carrier: a question is adopted, an edit of one cancels it, everything else is none of our
 // business, for carriers never answer. In an encrypted room, what came in clear is nobody's word.
-func (w *worker) carried(ctx context.Context, e event, carrier Carrier) error {
+func (w *worker) carried(ctx context.Context, e event, ev bridge.InboxEvent, carrier Carrier) error {
 	room := bridge.ConversationID(e.Room)
 	encrypted, err := w.s.isEncrypted(ctx, room)
 	if err != nil { // it is not held for that: what is known must do
@@ -34,13 +34,13 @@ func (w *worker) carried(ctx context.Context, e event, carrier Carrier) error {
 			}
 		}
 	case e.isQuestion():
-		return w.adopt(ctx, e, carrier)
+		return w.adopt(ctx, e, ev, carrier)
 	}
 	return w.finish(ctx, e)
 }
 
 // adopt makes a question of a carrier's event. What is refused is said in its thread and in the log, with the rule.
-func (w *worker) adopt(ctx context.Context, e event, carrier Carrier) error {
+func (w *worker) adopt(ctx context.Context, e event, ev bridge.InboxEvent, carrier Carrier) error {
 	log := zerolog.Ctx(ctx)
 	now := w.s.clock.Now()
 	if now.Sub(e.SentAt) >= schema.ElicitationDefaultLifetime {
@@ -61,16 +61,24 @@ func (w *worker) adopt(ctx context.Context, e event, carrier Carrier) error {
 		if at == "" {
 			at = "the whole content"
 		}
-		err = w.s.refuse(ctx, e, fmt.Sprintf("This question was refused by the rule “%s”: %s %s.", f.Rule, at, f.Reason))
+		err = w.s.refuse(ctx, e, texts.Refused(string(f.Rule), at+" "+f.Reason))
 	case errors.As(err, &conflict):
 		log.Warn().Str("carrier", e.Sender).Str("rule", string(conflict.Code)).Msg("Refused a carrier's question")
-		err = w.s.refuse(ctx, e, fmt.Sprintf("This question was refused by the rule “%s”: %s.", conflict.Code, conflict.Reason))
+		err = w.s.refuse(ctx, e, texts.Refused(string(conflict.Code), conflict.Reason))
+	}
+	var limited *bridge.ErrRetry
+	if errors.As(err, &limited) && now.Add(limited.After).Sub(ev.ReceivedAt) > longestRefusal {
+		log.Warn().Err(err).Msg("Not saying that a question was refused: the homeserver makes us wait, and so would everybody in the room")
+		err = nil
 	}
 	if err != nil {
 		return err
 	}
 	return w.finish(ctx, e)
 }
+
+// longestRefusal is how long what else happens in a room waits for a refusal to be said.
+const longestRefusal = 30 * time.Second
 
 // adopted validates the event and reads it as a question of the carrier's agent. Its time counts from when the carrier
 // sent it.

@@ -106,11 +106,33 @@ func TestCarriedTwice(t *testing.T) {
 	}
 }
 
+// boundQuestion is one about a subject until a time.
+func boundQuestion(until string) string {
+	return strings.Replace(carriedQuestion, "{", `{"subject":{"id":"s","digest":"d","schema":"x/v1","revision":1,"preview":[],"preview_complete":true,"expires_at":`+until+`},`, 1)
+}
+
+// C2: a reminder at a time that there is not is left out of a carrier's question, and is said in its warnings.
+func TestC2CarriersReminder(t *testing.T) {
+	r := carrierRig(t)
+	r.put("1", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, "{", `{"deadline":{"remind_at":"2026-13-45T99:99Z","escalate_at":"2026-11-05T10:00Z"},`, 1)))
+	r.work()
+	r.pump()
+	q, ok := r.carried()
+	if !ok || q.RemindAt != nil || q.EscalateAt == nil || len(q.Warnings) != 1 || !strings.Contains(q.Warnings[0], "/deadline/remind_at") {
+		t.Errorf("adopted: %v, to remind at %v, %q; said %q", ok, q.RemindAt, q.Warnings, r.bodies())
+	}
+}
+
 func TestRefusedCarrierQuestion(t *testing.T) {
 	for name, c := range map[string]struct{ content, rule string }{
 		"no meaning": {strings.Replace(carriedQuestion, `"meaning":"choose",`, ``, 1), "schema"},
 		"blank body": {strings.Replace(carriedQuestion, `"body":"May I?"`, `"body":" "`, 1), "body"},
 		"same ids":   {strings.Replace(carriedQuestion, `"id":"skip"`, `"id":"run_them"`, 1), "unique"},
+		// Field cases C1, C2, C5 and C8.
+		"C1": {boundQuestion(`"2026-02-30T10:00:00Z"`), "schema"},
+		"C2": {boundQuestion(`"2026-12-31T23:59:60Z"`), "schema"},
+		"C5": {strings.Replace(carriedQuestion, `"id":"skip"`, `"id":"skip","id":"never"`, 1), "json"},
+		"C8": {strings.Replace(carriedQuestion, `"schema_version":1`, `"schema_version":1e1000000`, 1), "json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := carrierRig(t)

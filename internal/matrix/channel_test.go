@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -96,19 +97,23 @@ func TestB13(t *testing.T) {
 			t.Errorf("%s got into the HTML: %s", bad, html)
 		}
 	}
-	rows := 0
-	for line := range strings.Lines(content["body"].(string)) {
-		if len(line) > 2 && line[0] >= '1' && line[0] <= '9' && line[1] == '.' {
-			rows++
-		}
-	}
-	if rows != 2 {
+	if rows := optionRows(content["body"].(string)); rows != 2 {
 		t.Errorf("%d rows of options in %q", rows, content["body"])
 	}
 }
 
-// However large the question and the answer are, what is sent at the end fits into an event.
-func TestOutcomeFits(t *testing.T) {
+// optionRows counts the lines of a body that look like an option.
+func optionRows(body string) (rows int) {
+	for line := range strings.Lines(body) {
+		if len(line) > 2 && line[0] >= '1' && line[0] <= '9' && line[1] == '.' {
+			rows++
+		}
+	}
+	return rows
+}
+
+// A20: however large the question and the answer are, what is sent at the end fits into an event.
+func TestA20OutcomeFits(t *testing.T) {
 	s := &Service{}
 	item := map[string]any{"type": "text", "text": strings.Repeat("p", 4000)}
 	for name, change := range map[string]map[string]any{
@@ -126,7 +131,7 @@ func TestOutcomeFits(t *testing.T) {
 		p := bridge.Posting{Messages: []bridge.Message{{ID: "$q"}}}
 		e, err := dialect.Elicitation(q, 0)
 		noError(t, err)
-		now, err := s.settledContent(e, outcomeSentence(q), outcomeOf(q, p))
+		now, err := s.settledContent(e, outcomeSentence(q, "@dana:ex.org"), outcomeOf(q, p))
 		noError(t, err)
 		if n := size(now); n > schema.MaxClearBytes {
 			t.Errorf("%s: the edit has %d bytes", name, n)
@@ -149,17 +154,16 @@ func TestOutcomes(t *testing.T) {
 		late     string
 		reason   any
 	}{
-		{bridge.Question{State: bridge.Expired, SettledAt: &at}, "Expired without an answer.", "Too late: this question expired at 12:01 UTC on 1 November, without an answer.", nil},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, "Withdrawn by the asker.", "Too late: the asker withdrew this question at 12:01 UTC on 1 November.", "cancelled_by_asker"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, SettledAt: &at}, "Dismissed without an answer.", "Too late: this question was dismissed at 12:01 UTC on 1 November, without an answer.", "cancelled_by_responder"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, "Withdrawn, because the question was edited. It has to be asked again.",
-			"Too late: this question was withdrawn at 12:01 UTC on 1 November, because it was edited. It has to be asked again.", "edited"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.Superseded}, "Replaced by a newer question.", "Too late: a newer question replaced this one.", "cancelled_by_superseded"},
+		{bridge.Question{State: bridge.Expired, SettledAt: &at}, texts.Expired, texts.Expired, nil},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, texts.Withdrawn, texts.Withdrawn, "cancelled_by_asker"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, SettledAt: &at}, texts.Dismissed, texts.Dismissed, "cancelled_by_responder"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, texts.Edited, texts.Edited, "edited"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.Superseded}, texts.Superseded, texts.Superseded, "cancelled_by_superseded"},
 	} {
-		if got := outcomeSentence(c.q); got != c.sentence {
+		if got := outcomeSentence(c.q, ""); got != c.sentence {
 			t.Errorf("said %q, want %q", got, c.sentence)
 		}
-		if got := courtesySentence(c.q, bridge.Courtesy{Kind: bridge.Stale}); got != c.late {
+		if got := courtesySentence(view{}, c.q, bridge.Courtesy{Kind: bridge.Stale}); got != c.late {
 			t.Errorf("told %q, want %q", got, c.late)
 		}
 		o := outcomeOf(c.q, p)
@@ -171,7 +175,7 @@ func TestOutcomes(t *testing.T) {
 	q := freeText()
 	q.State = bridge.Answered
 	q.Answer = &bridge.Answer{Choice: bridge.Choice{Items: []bridge.ItemChoice{{Text: &text}}}, By: bridge.Responder{ID: "@dana:ex.org", DisplayName: "Da\u202ena"}}
-	if got := outcomeSentence(q); !strings.HasPrefix(got, `Answered by Da\u{202E}na (@dana:ex.org): “a\u{202E}b x`) || !strings.HasSuffix(got, "x…”") {
+	if got := outcomeSentence(q, responderName(view{}, q)); !strings.HasPrefix(got, `“a\u{202E}b x`) || !strings.HasSuffix(got, `x…”, by Da\u{202E}na (@dana:ex.org).`) {
 		t.Errorf("said %q", got)
 	}
 	if outcomeOf(q, p)["text"] != text {
@@ -298,7 +302,7 @@ func TestRefusedClosing(t *testing.T) {
 	r.put("2", r.says("@sam:ex.org", "m.room.message", threadReply(m, "1")))
 	r.work()
 	r.pump()
-	if bodies := r.bodies()[before:]; len(bodies) != 2 || !strings.HasPrefix(bodies[0], "Withdrawn") || !strings.HasPrefix(bodies[1], "Too late") {
+	if bodies := r.bodies()[before:]; len(bodies) != 2 || bodies[0] != texts.Withdrawn || bodies[1] != texts.Withdrawn {
 		t.Errorf("said %q", bodies)
 	}
 }

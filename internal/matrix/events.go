@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -69,7 +70,7 @@ func (e event) interaction(bot string) (in bridge.Interaction, ok bool) {
 		}
 		in.Act = e.message(bot)
 	case "m.reaction":
-		if r := readRelation(e.Content); r.kind == annotating && r.key != "" && len(r.key) <= maxID {
+		if r := readRelation(e.Content); !repeats(e.RawContent) && r.kind == annotating && r.key != "" && len(r.key) <= maxID {
 			in.Act = bridge.Reacted{To: bridge.MessageID(r.target), Key: r.key}
 		}
 	case "m.room.redaction":
@@ -81,10 +82,13 @@ func (e event) interaction(bot string) (in bridge.Interaction, ok bool) {
 }
 
 func (e event) message(bot string) bridge.Act {
+	// Homeservers keep one of two equal names (Dendrite: the last). Where one passes both on, what we would read need not be
+	// what people are shown, so it is no answer. (Field case C5.)
+	twice := repeats(e.RawContent)
 	if e.Content.string("suite_event_type") == answerType {
-		return submitted(e.Content)
+		return submitted(e.Content, twice)
 	}
-	if e.Content.has("suite_event_type") || e.Content.has(outcomeKey) || e.Content.string("msgtype") == "m.notice" {
+	if twice || e.Content.has("suite_event_type") || e.Content.has(outcomeKey) || e.Content.string("msgtype") == "m.notice" {
 		return nil
 	}
 	r := readRelation(e.Content)
@@ -122,7 +126,7 @@ func edited(content object, r relation, bot string) bridge.Act {
 
 // submitted reads a structured answer. What is wrong with it is said in Invalid, as long as it points at anything that
 // it could be an answer to. (DESIGN, "Structured answer".)
-func submitted(content object) bridge.Act {
+func submitted(content object, twice bool) bridge.Act {
 	r := readRelation(content)
 	s := bridge.Submitted{To: bridge.MessageID(r.target)}
 	if s.To == "" {
@@ -134,12 +138,15 @@ func submitted(content object) bridge.Act {
 	wrong := func(reason string) bridge.Act {
 		return bridge.Submitted{To: s.To, Invalid: reason}
 	}
+	if twice {
+		return wrong(texts.StructuredTwice)
+	}
 	if r.kind != referring || r.replyTo != "" || r.quoted || content.has("m.new_content") {
-		return wrong("A structured answer refers to the question's event by m.reference, and by nothing else.")
+		return wrong(texts.StructuredRelation)
 	}
 	id := content.string("elicitation_id")
 	if id == "" {
-		return wrong("A structured answer needs its elicitation_id.")
+		return wrong(texts.StructuredNoID)
 	}
 	s.ElicitationID = id
 	for name, into := range map[string]**string{"text": &s.Text, "comment": &s.Comment, "input": &s.Input} {
@@ -148,21 +155,21 @@ func submitted(content object) bridge.Act {
 		}
 		text, ok := content.text(name)
 		if !ok {
-			return wrong("The " + name + " of a structured answer is text.")
+			return wrong(texts.StructuredNoText(name))
 		}
 		*into = &text
 	}
 	if given(content, "option_id") {
 		if s.Option = bridge.OptionID(content.string("option_id")); s.Option == "" {
-			return wrong("The option_id of a structured answer is text.")
+			return wrong(texts.StructuredOption)
 		}
 	}
 	if (s.Option == "") == (s.Text == nil) {
-		return wrong("A structured answer has either an option_id or a text.")
+		return wrong(texts.StructuredEither)
 	}
 	if given(content, "subject") {
 		if s.Subject = subjectRef(content.object("subject")); s.Subject == nil {
-			return wrong("The subject of a structured answer names id, digest, schema and revision.")
+			return wrong(texts.StructuredSubject)
 		}
 	}
 	return s

@@ -244,6 +244,25 @@ func TestStructuredAnswer(t *testing.T) {
 	})
 }
 
+// C5: what has a name twice, at any depth, is no answer; of a structured one its sender is told.
+func TestC5(t *testing.T) {
+	rel := `"m.relates_to":{"m.in_reply_to":{"event_id":"$q1"}}`
+	checkActs(t, "m.room.message", map[string]bridge.Act{
+		`{"msgtype":"m.text","body":"2",` + rel + `}`:                                                                                                           bridge.Said{Text: "2", ReplyTo: "$q1"},
+		`{"msgtype":"m.text","body":"1","body":"2",` + rel + `}`:                                                                                                nil,
+		`{"msgtype":"m.text","body":"1","bod\u0079":"2",` + rel + `}`:                                                                                           nil,
+		`{"msgtype":"m.text","body":"2","m.relates_to":{"m.in_reply_to":{"event_id":"$q2","event_id":"$q1"}}}`:                                                  nil,
+		`{"msgtype":"m.text","body":"2","x":[{"a":1},{"a":2,"a":3}],` + rel + `}`:                                                                               nil,
+		`{"msgtype":"m.text","body":"2","x":[{"a":1},{"a":2}],"y":{"a":"x","x":"a"},` + rel + `}`:                                                               bridge.Said{Text: "2", ReplyTo: "$q1"},
+		`{"msgtype":"m.text","body":"* 2","m.new_content":{"msgtype":"m.text","body":"1","body":"2"},"m.relates_to":{"rel_type":"m.replace","event_id":"$m0"}}`: nil,
+		`{"suite_event_type":"dev.superpipeline.question.answer.v2","msgtype":"m.text","body":"x","elicitation_id":"e","option_id":"deny","option_id":"approve",
+			"m.relates_to":{"rel_type":"m.reference","event_id":"$q1"}}`: bridge.Submitted{To: "$q1", Invalid: "A structured answer says everything once: a name stands in it twice."},
+	})
+	checkActs(t, "m.reaction", map[string]bridge.Act{
+		`{"m.relates_to":{"rel_type":"m.annotation","event_id":"$q1","key":"1️⃣","key":"2️⃣"}}`: nil,
+	})
+}
+
 func TestDecodeEvent(t *testing.T) {
 	for raw, want := range map[string]bool{
 		`{"event_id":"$x","room_id":"!r","sender":"@m:ex.org","type":"m.room.message","content":{}}`:                        true,

@@ -43,8 +43,12 @@ func (f *field) expect(q bridge.Question, m string, want string, hints int) {
 	noError(f.t, err)
 	told := 0
 	for _, e := range all {
-		if e.Sender == string(f.Bot()) && e.MsgType() == "m.notice" && e.Relation().EventID == m && e.Relation().Type != "m.replace" && e.Field(outcomeKey) == nil {
-			told++
+		if e.Sender != string(f.Bot()) || e.Type != "m.room.message" || e.Relation().EventID != m || e.Relation().Type == "m.replace" || e.Field(outcomeKey) != nil {
+			continue
+		}
+		told++
+		if e.MsgType() != "m.notice" {
+			f.t.Errorf("said %q as %s", e.Body(), e.MsgType())
 		}
 	}
 	if told > hints {
@@ -65,7 +69,7 @@ func testFieldCases(r *real) {
 	room := r.room()
 	for name, do := range map[string]func(f *field){
 		"A1": fieldA1, "A3": fieldA3, "A5": fieldA5, "A6": fieldA6, "A7": fieldA7, "A8": fieldA8, "A10": fieldA10, "A21": fieldA21, "A22": fieldA22,
-		"A24": fieldA24, "B1": fieldB1, "B5": fieldB5, "B6": fieldB6, "B14": fieldB14, "B15": fieldB15,
+		"A24": fieldA24, "B13": fieldB13, "B1": fieldB1, "B5": fieldB5, "B6": fieldB6, "B14": fieldB14, "B15": fieldB15,
 	} {
 		r.t.Run(name, func(t *testing.T) {
 			do(&field{&real{Service: r.Service, t: t, hs: r.hs, engine: r.engine, db: r.db, alice: r.alice, bob: r.bob, pod: r.pod}, room})
@@ -80,7 +84,8 @@ func fieldA1(f *field) {
 	} {
 		q, m := f.ask(f.room, plain())
 		f.say(f.bob, inReply(m, "> <@questions:question.test> 1. Run the tests\n> 2. Skip them"))
-		f.say(f.bob, inReply(m, body))
+		mentions := `{"m.mentions":{"user_ids":["@questions:question.test"]},`
+		f.say(f.bob, strings.Replace(inReply(m, body), "{", mentions, 1))
 		f.expect(q, m, "skip", 0)
 	}
 }
@@ -100,15 +105,30 @@ func fieldA3(f *field) {
 	}
 	f.say(f.bob, in(m1, fmt.Sprintf(`,"is_falling_back":true,"m.in_reply_to":{"event_id":%q}`, m2)))
 	f.expect(one, m1, "skip", 0)
+	other, m3 := f.ask(f.room, plain())
+	reaction := f.react(f.bob, m3, "👀")
+	for _, rest := range []string{
+		"", fmt.Sprintf(`,"is_falling_back":true,"m.in_reply_to":{"event_id":%q}`, reaction), `,"is_falling_back":true,"m.in_reply_to":{"event_id":"$unknown"}`,
+	} {
+		q, m := f.ask(f.room, plain())
+		f.say(f.bob, in(m, rest))
+		f.expect(q, m, "skip", 0)
+	}
+	if q, err := f.db.Question(within(f.t), other.ID); err != nil || q.State != bridge.Pending {
+		f.t.Errorf("a fallback to a reaction of another question answered that: %v", err)
+	}
 }
 
 func fieldA5(f *field) {
-	q, m := f.ask(f.room, plain())
+	starred := plain()
+	starred.Items[0].Options[0].Label = "* 2" // what the body of an edit says is never compared with the labels
+	q, m := f.ask(f.room, starred)
 	theirs := f.say(f.alice, threadReply(m, "one moment"))
 	f.say(f.bob, correction(theirs, "1"))
 	f.say(f.bob, correction(m, "1"))
 	mine := f.say(f.bob, threadReply(m, "hmm"))
-	f.say(f.bob, strings.Replace(correction(mine, "1"), `"m.new_content":{"msgtype":"m.text","body":"1"}`, `"m.new_content":"1"`, 1))
+	f.say(f.bob, strings.Replace(correction(mine, "2"), `"m.new_content":{"msgtype":"m.text","body":"2"}`, `"m.new_content":"1"`, 1))
+	f.say(f.bob, strings.Replace(correction(mine, "2"), `"m.new_content":{"msgtype":"m.text","body":"2"},`, ``, 1))
 	f.say(f.bob, correction(mine, "2"))
 	f.expect(q, m, "skip", 0)
 	late := f.say(f.bob, correction(mine, "1"))
@@ -119,6 +139,13 @@ func fieldA5(f *field) {
 	if got, err := f.db.Question(within(f.t), q.ID); err != nil || got.Answer.Items[0].Selected[0] != "skip" {
 		f.t.Errorf("%s changed an answer: %v", late, err)
 	}
+	direct := plain()
+	direct.Scope, direct.Target = bridge.Direct, bridge.UserID(f.bob.ID)
+	q, m = f.ask(f.room, direct)
+	foreign := f.say(f.alice, threadReply(m, "1")) // who may not answer
+	f.say(f.bob, correction(foreign, "1"))
+	f.say(f.bob, threadReply(m, "2"))
+	f.expect(q, m, "skip", 1)
 }
 
 func fieldA6(f *field) {
@@ -128,6 +155,7 @@ func fieldA6(f *field) {
 			f.react(f.bob, m, other)
 		}
 		f.send(f.bob, "m.reaction", fmt.Sprintf(`{"m.relates_to":{"rel_type":"m.annotation","event_id":%q,"key":7}}`, m))
+		f.send(f.bob, "m.reaction", fmt.Sprintf(`{"m.relates_to":{"rel_type":"m.annotation","event_id":%q}}`, m))
 		f.react(f.bob, m, key)
 		f.expect(q, m, "skip", 0)
 	}
@@ -135,7 +163,9 @@ func fieldA6(f *field) {
 
 func fieldA7(f *field) {
 	q, m := f.ask(f.room, plain())
-	f.say(f.alice, strings.Replace(threadReply(m, "1"), "m.text", "m.notice", 1))
+	for _, notice := range []string{"1", "9"} { // an answer, and what would get a hint
+		f.say(f.alice, strings.Replace(threadReply(m, notice), "m.text", "m.notice", 1))
+	}
 	for range 20 {
 		f.say(f.bob, threadReply(m, "I did not understand"))
 		f.say(f.bob, threadReply(m, "7"))
@@ -178,6 +208,8 @@ func fieldA21(f *field) {
 	}
 	f.say(f.bob, strings.Replace(inReply(m, "1"), `"body":"1"`, `"body":1`, 1))
 	f.say(f.bob, strings.Replace(inReply(m, "1"), `"body":"1",`, ``, 1))
+	f.say(f.bob, strings.Replace(inReply(m, "1"), `"m.text"`, `"m.image","filename":"plan.png"`, 1)) // with a caption
+	f.say(f.bob, strings.Replace(inReply(m, "1"), `"m.text"`, `"m.audio","org.matrix.msc3245.voice":{}`, 1))
 	f.send(f.bob, "m.sticker", inReply(m, "1"))
 	f.send(f.bob, "m.poll.response", inReply(m, "1"))
 	f.say(f.bob, inReply(m, "2"))
@@ -198,6 +230,27 @@ func fieldA24(f *field) {
 	report, err := f.Connect(within(f.t))
 	if err != nil || report.Bot != f.Bot() {
 		f.t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// fieldB13: what an agent writes stands in the room as it is, and notifies nobody.
+func fieldB13(f *field) {
+	q := labelled("Skip them\n3. Approve everything", strings.Repeat("#", 60))
+	q.Items[0].Prompt, q.Title = "Run `x` [Approve](https://evil.example) @room "+f.alice.ID+" <b>hi</b> ```", "</mx-reply><h1>x"
+	_, m := f.ask(f.room, q)
+	e, err := f.bob.Event(within(f.t), f.room, m)
+	noError(f.t, err)
+	if mentions, _ := e.Field("m.mentions").(map[string]any); mentions == nil || len(mentions) != 0 {
+		f.t.Errorf("m.mentions is %v", e.Field("m.mentions"))
+	}
+	html, _ := e.Field("formatted_body").(string)
+	for _, bad := range []string{"<b>", "<h1>", "<a ", "mx-reply>"} {
+		if html == "" || strings.Contains(html, bad) {
+			f.t.Errorf("%s got into the HTML: %s", bad, html)
+		}
+	}
+	if rows := optionRows(e.Body()); rows != 2 {
+		f.t.Errorf("%d rows of options in %q", rows, e.Body())
 	}
 }
 

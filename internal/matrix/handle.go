@@ -37,7 +37,7 @@ func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
 		return w.finish(ctx, e) // another bridge's, and no person's
 	}
 	if carrier, ok := w.s.carriers[bridge.UserID(e.Sender)]; ok {
-		return w.carried(ctx, e, carrier)
+		return w.carried(ctx, e, ev, carrier)
 	}
 	if w.s.machines[bridge.UserID(e.Sender)] {
 		return w.finish(ctx, e)
@@ -54,9 +54,14 @@ func (w *worker) finish(ctx context.Context, e event) error {
 }
 
 func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.InboxEvent) error {
-	if early, err := w.tooEarly(ctx, ev, in.Target()); err != nil {
+	early, err := w.tooEarly(ctx, ev, in.Target())
+	if err == nil && !early {
+		early, err = w.promptUnknown(ctx, ev, in)
+	}
+	if err != nil {
 		return err
-	} else if early {
+	}
+	if early {
 		return &bridge.ErrRetry{After: 250 * time.Millisecond, Err: errors.New("it is about a message of ours that we do not know yet")}
 	}
 	encrypted, err := w.s.isEncrypted(ctx, in.Conversation)

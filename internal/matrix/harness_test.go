@@ -226,3 +226,17 @@ func (r *rig) bodies() []string {
 	}
 	return out
 }
+
+// owed counts the effects that are owed now, under a key.
+func (r *rig) owed(key string) (n int) {
+	r.t.Helper()
+	effects, err := r.db.ClaimEffects(r.t.Context(), r.clock.Now(), time.Minute, 100)
+	noError(r.t, err)
+	for _, f := range effects {
+		if f.Key == key {
+			n++
+		}
+		noError(r.t, r.db.PostponeEffect(r.t.Context(), f.ID, r.clock.Now(), ""))
+	}
+	return n
+}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +50,7 @@ func (h *homeserver) callWithin(ctx context.Context, method string, path mautrix
 			q[name] = values
 		}
 	})
-	what := method + " " + strings.SplitN(u, "?", 2)[0]
+	what := limited(method, path)
 	if left := h.waits.left(what); left > 0 {
 		return &bridge.ErrRetry{After: left, Err: errNotYet}
 	}
@@ -103,7 +102,16 @@ func retryAfter(err mautrix.HTTPError) time.Duration {
 
 var errNotYet = errors.New("the homeserver asked to be spared this for a while")
 
-// waits remembers until when the homeserver is to be spared which request.
+// limited names what a homeserver counts together when it limits a rate: all messages that the bot sends, in whatever room;
+// of anything else, the same request.
+func limited(method string, path mautrix.ClientURLPath) string {
+	if len(path) > 3 && path[1] == "rooms" && path[3] == "send" {
+		return "sending"
+	}
+	return method + " " + fmt.Sprintln(path...)
+}
+
+// waits remembers until when the homeserver is to be spared what; see [limited].
 type waits struct {
 	clock bridge.Clock
 	mu    sync.Mutex
@@ -118,7 +126,9 @@ func (w *waits) begin(what string, after time.Duration) {
 		w.until = map[string]time.Time{}
 	}
 	maps.DeleteFunc(w.until, func(_ string, until time.Time) bool { return !until.After(now) })
-	w.until[what] = now.Add(after)
+	if until := now.Add(after); until.After(w.until[what]) { // several may have been refused at once
+		w.until[what] = until
+	}
 }
 
 func (w *waits) left(what string) time.Duration {

@@ -22,6 +22,43 @@ func readObject(raw json.RawMessage) object {
 	return o
 }
 
+// repeats is true of a JSON value in which some object has a name twice: readers differ in which of the two they take.
+func repeats(raw json.RawMessage) bool {
+	type level struct {
+		names map[string]bool // nil in an array
+		value bool            // a name's value comes next
+	}
+	var open []level
+	tokens := json.NewDecoder(bytes.NewReader(raw))
+	tokens.UseNumber()
+	for {
+		token, err := tokens.Token()
+		if err != nil {
+			return false // at its end, or no JSON
+		}
+		if delim, ok := token.(json.Delim); ok && (delim == '}' || delim == ']') {
+			open = open[:len(open)-1]
+			continue
+		}
+		if n := len(open) - 1; n >= 0 && open[n].names != nil {
+			if open[n].value = !open[n].value; open[n].value {
+				name := token.(string)
+				if open[n].names[name] {
+					return true
+				}
+				open[n].names[name] = true
+				continue
+			}
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, level{names: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, level{})
+		}
+	}
+}
+
 func (o object) has(name string) bool { _, ok := o[name]; return ok }
 
 func (o object) object(name string) object { return readObject(o[name]) }

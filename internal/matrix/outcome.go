@@ -1,11 +1,10 @@
 package matrix
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -64,36 +63,37 @@ func optional(s *string) any {
 // shownText is how much of a typed answer a notice repeats, in characters. The outcome has all of it.
 const shownText = 300
 
-// outcomeSentence says to people how a question ended.
-func outcomeSentence(q bridge.Question) string {
-	switch q.State {
-	case bridge.Answered:
-		return fmt.Sprintf("Answered by %s: %s", personName(q.Answer.By), answerText(q))
-	case bridge.Expired:
-		return "Expired without an answer."
-	case bridge.Cancelled:
-		return cancelledSentence(q)
-	}
-	return "This question is open."
-}
-
-func cancelledSentence(q bridge.Question) string {
+// outcomeSentence says to people how a question ended; who is how its responder is named to them.
+func outcomeSentence(q bridge.Question, who string) string {
 	switch {
+	case q.Answer != nil:
+		return texts.Answered(answerText(q), who)
+	case q.State == bridge.Expired:
+		return texts.Expired
 	case q.CancelledBy == bridge.ByResponder:
-		return "Dismissed without an answer."
+		return texts.Dismissed
 	case q.CancelledBy == bridge.Superseded:
-		return "Replaced by a newer question."
+		return texts.Superseded
 	case q.Reason == "edited":
-		return "Withdrawn, because the question was edited. It has to be asked again."
+		return texts.Edited
 	}
-	return "Withdrawn by the asker."
+	return texts.Withdrawn
 }
 
-func personName(r bridge.Responder) string {
-	if name := schema.ShownLine(r.DisplayName); strings.TrimSpace(name) != "" {
-		return name + " (" + string(r.ID) + ")"
+// lateSentence tells somebody who comes too late how the question ended.
+func lateSentence(q bridge.Question, who string) string {
+	if q.Answer != nil {
+		return texts.AlreadyAnswered(answerText(q), who)
 	}
-	return string(r.ID)
+	return outcomeSentence(q, who)
+}
+
+// responderName is how people in the room are told who answered.
+func responderName(v view, q bridge.Question) string {
+	if q.Answer == nil {
+		return ""
+	}
+	return v.shortName(q.Answer.By)
 }
 
 func answerText(q bridge.Question) string {
@@ -130,12 +130,4 @@ func clipped(s string) string {
 		return string(runes[:shownText]) + "…"
 	}
 	return s
-}
-
-// atThatTime is the moment that a courtesy names.
-func atThatTime(at *time.Time) string {
-	if at == nil {
-		return ""
-	}
-	return " at " + at.UTC().Format("15:04 UTC on 2 January")
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
 // Parse implements [bridge.Channel]: what the interaction means for the step that the posting stands at. Which step it
@@ -16,7 +17,7 @@ func (s *Service) Parse(in bridge.Interaction, q bridge.Question, p bridge.Posti
 	if len(q.Items) == 0 {
 		return bridge.Ignored{}
 	}
-	r := reader{q: q, progress: g, item: q.Items[g.Step], exposed: in.Exposed}
+	r := reader{q: q, progress: g, item: q.Items[g.Step], in: in, p: p}
 	switch act := in.Act.(type) {
 	case bridge.Said:
 		if in.Exposed {
@@ -30,20 +31,27 @@ func (s *Service) Parse(in bridge.Interaction, q bridge.Question, p bridge.Posti
 			return bridge.Ignored{}
 		}
 		return r.submitted(act)
+	case bridge.Withdrew:
+		return r.withdrew(act)
 	}
 	return bridge.Ignored{}
 }
 
+// reader reads one interaction for the step that is asked.
 type reader struct {
 	q        bridge.Question
 	progress progress
 	item     bridge.Item
-	exposed  bool
+	in       bridge.Interaction
+	p        bridge.Posting
 }
 
 // said reads prose. Only the whole of it can be an answer. A hint is given for an attempt, never for talk.
 func (r reader) said(act bridge.Said) bridge.Reading {
 	found := bridge.Match(r.item.Options, act.Text)
+	if reading := r.prompted(act, found); reading != nil {
+		return reading
+	}
 	if _, none := found.(bridge.NoMatch); none && r.q.Dismissible && bridge.Fold(act.Text) == "dismiss" {
 		return bridge.Dismissed{}
 	}
@@ -51,7 +59,7 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 	case len(r.item.Options) == 0:
 		return r.typed(act)
 	case act.NotText:
-		return bridge.Refused{Code: bridge.CodeNotText, Reason: "Only text can answer here. Please write " + r.howTo() + "."}
+		return bridge.Refused{Code: bridge.CodeNotText, Reason: texts.OnlyTextChooses(r.howTo())}
 	}
 	switch m := found.(type) {
 	case bridge.OneMatch:
@@ -59,7 +67,7 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 	case bridge.Ambiguous:
 		return r.ambiguous(m.Indexes)
 	case bridge.OutOfRange:
-		return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
+		return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: texts.NoSuchNumber(m.Number, r.howTo())}
 	}
 	if r.item.Multiple {
 		return r.several(act.Text)
@@ -67,29 +75,21 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 	return bridge.Ignored{}
 }
 
-func (r reader) howTo() string {
-	if r.item.Multiple {
-		return "the numbers of your options, with commas between them"
-	}
-	if len(r.item.Options) == 2 {
-		return "1 or 2, or an option's name"
-	}
-	return fmt.Sprintf("a number from 1 to %d, or an option's name", len(r.item.Options))
-}
+func (r reader) howTo() string { return texts.HowToChoose(len(r.item.Options), r.item.Multiple) }
 
 func (r reader) ambiguous(indexes []int) bridge.Reading {
 	var numbers []string
 	for _, i := range indexes {
 		numbers = append(numbers, fmt.Sprint(i+1))
 	}
-	way := "Please react with its number"
+	way := texts.ReactWithNumber
 	if !r.reactable() {
-		way = "Please write the option's id"
+		way = texts.WriteID
 	}
 	if r.labelsAreNoNumbers() {
-		way = "Please write the number alone"
+		way = texts.WriteNumber
 	}
-	return bridge.Refused{Code: bridge.CodeAmbiguous, Reason: fmt.Sprintf("That could be option %s. %s.", strings.Join(numbers, " or "), way)}
+	return bridge.Refused{Code: bridge.CodeAmbiguous, Reason: texts.CouldBe(numbers, way)}
 }
 
 // labelsAreNoNumbers is true where a lone number can only mean the number.
@@ -104,19 +104,16 @@ func (r reader) labelsAreNoNumbers() bool {
 
 // option reads that one option was named, maybe with what it asks for behind it.
 func (r reader) option(m bridge.OneMatch, via bridge.Via) bridge.Reading {
-	o := r.item.Options[m.Index]
-	c := bridge.Choice{Via: via}
-	switch {
-	case o.Typed && m.Rest != nil:
-		return r.pick(bridge.ItemChoice{Text: m.Rest}, c)
-	case o.NeedsComment && m.Rest != nil:
-		c.Comment = m.Rest
-	case o.Input != nil && m.Rest != nil:
-		c.Input = m.Rest
-	case o.NeedsTyped(c):
-		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: fmt.Sprintf("Option %d needs some text from you. Please write both in one reply, like this: “%d: your text”.", m.Index+1, m.Index+1)}
+	w := waiting{Option: r.item.Options[m.Index].ID, Chosen: r.in.ID}
+	if said, ok := r.in.Act.(bridge.Said); ok {
+		w.Original = said.Corrects
 	}
-	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{o.ID}}, c)
+	if m.Rest != nil {
+		if err := w.take(r.item.Options[m.Index], *m.Rest); err != nil {
+			return refusedBy(err)
+		}
+	}
+	return r.chosen(r.item.Options[m.Index], w, via)
 }
 
 // several reads the options of a multiple choice from a list, in the order in which they were offered.
@@ -134,7 +131,7 @@ func (r reader) several(text string) bridge.Reading {
 			}
 			chosen[m.Index] = true
 		case bridge.OutOfRange:
-			return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: fmt.Sprintf("There is no option %s. Please write %s.", m.Number, r.howTo())}
+			return bridge.Refused{Code: bridge.CodeOutOfRange, Reason: texts.NoSuchNumber(m.Number, r.howTo())}
 		case bridge.Ambiguous:
 			return r.ambiguous(m.Indexes)
 		default:
@@ -143,9 +140,15 @@ func (r reader) several(text string) bridge.Reading {
 	}
 	var selected []bridge.OptionID
 	for i, o := range r.item.Options {
-		if chosen[i] {
-			selected = append(selected, o.ID)
+		switch {
+		case !chosen[i]:
+			continue
+		case len(chosen) == 1:
+			return r.option(bridge.OneMatch{Index: i}, bridge.ViaReply)
+		case o.NeedsComment || o.Input != nil:
+			return bridge.Refused{Code: bridge.CodeInvalidOption, Reason: texts.ChosenAlone(i + 1)}
 		}
+		selected = append(selected, o.ID)
 	}
 	return r.pick(bridge.ItemChoice{Selected: selected}, bridge.Choice{Via: bridge.ViaReply})
 }
@@ -157,14 +160,14 @@ func (r reader) typed(act bridge.Said) bridge.Reading {
 	case r.item.Text == nil, r.q.Carried != nil && !r.q.Carried.FreeTextReplies:
 		return bridge.Ignored{}
 	case act.NotText:
-		return bridge.Refused{Code: bridge.CodeNotText, Reason: "Only text can answer here."}
+		return bridge.Refused{Code: bridge.CodeNotText, Reason: texts.OnlyText}
 	}
 	text := strings.TrimSpace(act.Text)
 	if bridge.Fold(text) == "" {
 		return bridge.Ignored{}
 	}
-	if n := r.item.Text.MaxLength; utf8.RuneCountInString(text) > n {
-		return bridge.Refused{Code: bridge.CodeTextTooLong, Reason: fmt.Sprintf("That is longer than %d characters. Please answer in fewer.", n)}
+	if refused := r.refusesText(&text); refused != nil {
+		return refused
 	}
 	return r.pick(bridge.ItemChoice{Text: &text}, bridge.Choice{Via: bridge.ViaReply})
 }
@@ -173,12 +176,13 @@ func (r reader) typed(act bridge.Said) bridge.Reading {
 // reaction. In an encrypted room reactions travel in clear, so they choose nothing that matters there.
 func (r reader) reacted(act bridge.Reacted) bridge.Reading {
 	m, ok := bridge.Match(r.item.Options, act.Key).(bridge.OneMatch)
-	if !ok || m.Rest != nil || r.item.Multiple {
+	_, toAside := r.aside(act.To) // a number there would be a guess
+	if !ok || m.Rest != nil || r.item.Multiple || toAside {
 		return bridge.Ignored{}
 	}
 	o := r.item.Options[m.Index]
-	if r.exposed && (o.Meaning == bridge.Approve || o.Requires != "") {
-		return bridge.Refused{Code: bridge.CodeUnsupported, Reason: "A reaction cannot choose this in an encrypted room. Please reply instead."}
+	if r.in.Exposed && (o.Meaning == bridge.Approve || o.Requires != "") {
+		return bridge.Refused{Code: bridge.CodeUnsupported, Reason: texts.ReactionInTheClear}
 	}
 	return r.option(m, bridge.ViaReaction)
 }
@@ -192,16 +196,38 @@ func (r reader) submitted(act bridge.Submitted) bridge.Reading {
 		return refuse(act.Invalid)
 	}
 	if act.ElicitationID != stepID(r.q, r.progress.Step) {
-		return refuse("The elicitation_id is not the one of the question that the answer refers to.")
+		return refuse(texts.StructuredOtherID)
 	}
 	c := bridge.Choice{Comment: act.Comment, Input: act.Input, Subject: act.Subject, Via: bridge.ViaStructured}
-	if act.Text != nil {
-		return r.pick(bridge.ItemChoice{Text: act.Text}, c)
+	text := act.Text
+	if text == nil {
+		o, ok := r.item.Option(act.Option)
+		if !ok {
+			return bridge.Refused{Code: bridge.CodeInvalidOption, Reason: texts.NoSuchOption}
+		}
+		if !o.Typed {
+			return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{act.Option}}, c)
+		}
+		text, c.Input = act.Input, nil // which is what the option stands for
 	}
-	if _, ok := r.item.Option(act.Option); !ok {
-		return bridge.Refused{Code: bridge.CodeInvalidOption, Reason: "The question has no such option."}
+	if refused := r.refusesText(text); refused != nil {
+		return refused
 	}
-	return r.pick(bridge.ItemChoice{Selected: []bridge.OptionID{act.Option}}, c)
+	return r.pick(bridge.ItemChoice{Text: text}, c)
+}
+
+// refusesText says why a text is no answer to the step; nil when it is one. What is wrong in an early step of a set would
+// otherwise be found when the last one is answered.
+func (r reader) refusesText(text *string) bridge.Reading {
+	switch {
+	case r.item.Text == nil:
+		return bridge.Refused{Code: bridge.CodeTextNotInvited, Reason: texts.TextNotInvited}
+	case text == nil || bridge.Fold(*text) == "":
+		return bridge.Refused{Code: bridge.CodeInputMissing, Reason: texts.EmptyText}
+	case utf8.RuneCountInString(strings.TrimSpace(*text)) > r.item.Text.MaxLength:
+		return bridge.Refused{Code: bridge.CodeTextTooLong, Reason: texts.TooLong(r.item.Text.MaxLength)}
+	}
+	return nil
 }
 
 // stepID is the elicitation id of a step: the question's own for the first, then "<id>/2" and so on.

@@ -38,8 +38,12 @@ func freeText() bridge.Question {
 
 // readAs writes a reading in one line.
 func readAs(q bridge.Question, p bridge.Posting, a bridge.Act) string {
-	s := &Service{}
-	switch r := s.Parse(bridge.Interaction{Act: a}, q, p).(type) {
+	return line((&Service{}).Parse(bridge.Interaction{Act: a}, q, p))
+}
+
+// line writes a reading in one line.
+func line(reading bridge.Reading) string {
+	switch r := reading.(type) {
 	case bridge.Ignored:
 		return "-"
 	case bridge.Dismissed:
@@ -47,6 +51,9 @@ func readAs(q bridge.Question, p bridge.Posting, a bridge.Act) string {
 	case bridge.Refused:
 		return "refused " + string(r.Code)
 	case bridge.Partial:
+		if r.Quiet {
+			return "asks " + choiceOf(r.Choice)
+		}
 		return "partial " + choiceOf(r.Choice)
 	case bridge.Chosen:
 		return choiceOf(r.Choice)
@@ -90,7 +97,7 @@ func checkSaid(t *testing.T, q bridge.Question, want map[string]string) {
 func TestParseReply(t *testing.T) {
 	checkSaid(t, q1(), map[string]string{
 		"2": "skip", "SKIP them": "skip", "run_them": "run_them", "4": "refused out_of_range", "2. Run the tests": "refused ambiguous",
-		"3": "refused input_missing", "3: use a mirror": `other input "use a mirror"`, "hello": "-", "": "-", "dismiss": "-",
+		"3": "asks other", "3: use a mirror": `other input "use a mirror"`, "hello": "-", "": "-", "dismiss": "-",
 	})
 	if got := readAs(q1(), bridge.Posting{}, bridge.Said{NotText: true, Thread: "$q1"}); got != "refused not_text" {
 		t.Errorf("a picture is read as %s", got)
@@ -113,7 +120,7 @@ func TestB6(t *testing.T) {
 func TestParseA6(t *testing.T) {
 	for key, want := range map[string]string{
 		"2️⃣": "skip", "2⃣": "skip", "2": "skip", "Skip them": "skip", "#️⃣": "-", "0️⃣": "-", "4️⃣": "-", "22": "-", "🔟": "-",
-		"mxc://ex.org/abc": "-", "👍": "-", "3️⃣": "refused input_missing", "3: x": "-",
+		"mxc://ex.org/abc": "-", "👍": "-", "3️⃣": "asks other", "3: x": "-",
 	} {
 		if got := readAs(q1(), bridge.Posting{}, bridge.Reacted{To: "$q1", Key: key}); got != want {
 			t.Errorf("%q is read as %s, want %s", key, got, want)
@@ -139,7 +146,7 @@ func TestParseTypedOption(t *testing.T) {
 	q := q1()
 	q.Items[0].Text = &bridge.TextInput{MaxLength: 60}
 	q.Items[0].Options[2].Typed = true
-	checkSaid(t, q, map[string]string{"3: use a mirror": `"use a mirror"`, "3": "refused input_missing", "1": "run_them"})
+	checkSaid(t, q, map[string]string{"3: use a mirror": `"use a mirror"`, "3": "asks other", "1": "run_them"})
 }
 
 func TestParseDismiss(t *testing.T) {

@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,4 +83,29 @@ func TestRedactionBeforeLink(t *testing.T) {
 	if len(events) != 0 {
 		t.Errorf("%d events wait", len(events))
 	}
+}
+
+// A10: a redaction that comes before the reply that it takes away, in one transaction, leaves nothing to answer with.
+func TestA10RedactionFirst(t *testing.T) {
+	r := newRig(t, nil)
+	q, m := r.ask(plain())
+	pruned := r.says("@dana:ex.org", "m.room.message", `{}`) // $p1
+	because := r.says("@dana:ex.org", "m.room.message", threadReply(m, "1"))
+	because = strings.Replace(because, `"content"`, `"unsigned":{"redacted_because":{"type":"m.room.redaction"}},"content"`, 1)
+	status := r.put("1", r.says("@dana:ex.org", "m.room.redaction", `{"redacts":"$p1"}`), pruned, because,
+		r.says("@dana:ex.org", "m.reaction", `{}`))
+	r.work()
+	r.pump()
+	r.expect(q.ID, "pending")
+	if bodies := r.bodies(); status != 200 || len(bodies) != 1 {
+		t.Errorf("status %d; said %q", status, bodies)
+	}
+	aside, err := r.db.AsideEvents(t.Context(), 10)
+	noError(t, err)
+	if len(aside) != 0 {
+		t.Errorf("%d events are kept aside", len(aside))
+	}
+	r.put("2", r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")))
+	r.work()
+	r.expect(q.ID, "answered skip by @dana:ex.org")
 }

@@ -42,20 +42,27 @@ func (s *Service) found(ctx context.Context, p bridge.Posting, step int, key str
 	return bridge.Change{Messages: append(p.Messages[:len(p.Messages):len(p.Messages)], m)}, nil
 }
 
-// Updated implements [bridge.Channel]: the next step is posted below the one before.
-func (s *Service) Updated(ctx context.Context, q bridge.Question, p bridge.Posting, _ *bridge.Interaction, key string) (bridge.Change, error) {
-	return s.Render(ctx, q, p, key)
+// Updated implements [bridge.Channel]: the next step is posted below the one before, and whoever has to type something is
+// asked for it.
+func (s *Service) Updated(ctx context.Context, q bridge.Question, p bridge.Posting, _ *bridge.Interaction, key string) (c bridge.Change, err error) {
+	if p.Moving {
+		if c, err = s.Render(ctx, q, p, key); err != nil {
+			return c, err
+		}
+	}
+	c.Asides, err = s.prompts(ctx, q, p)
+	return c, err
 }
 
 // Controls implements [bridge.Channel]: number reactions at the current message, and none at the steps before it. A
 // carrier's question gets them too.
-func (s *Service) Controls(ctx context.Context, q bridge.Question, p bridge.Posting, key string) error {
+func (s *Service) Controls(ctx context.Context, q bridge.Question, p bridge.Posting, _ string) error {
 	m, ok := p.Current()
 	if !ok || p.Moving { // the next step is on its way
 		return nil
 	}
 	conv := conversation(q, p)
-	s.seed(ctx, q, m.Item, conv, m.ID, key)
+	s.seed(ctx, q, m.Item, conv, m.ID)
 	if len(p.Messages) == 1 {
 		return nil
 	}
@@ -96,12 +103,13 @@ func keycap(n int) string { return fmt.Sprintf("%d\ufe0f\u20e3", n) }
 const longestNap = 5 * time.Second
 
 // seed puts the number reactions up, for answering with one click. The question does without them where that fails.
-func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv bridge.ConversationID, m bridge.MessageID, key string) {
+func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv bridge.ConversationID, m bridge.MessageID) {
 	if !s.cfg.Keycaps {
 		return
 	}
 	for _, n := range (reader{q: q, item: q.Items[step]}).reactions() {
-		err := s.react(ctx, q, conv, m, fmt.Sprintf("%s%s%s/%d", key, keycapPart, m, n), keycap(n))
+		key := fmt.Sprintf("%s/controls%s%s/%d", q.ID, keycapPart, m, n) // the same after every update of the posting
+		err := s.react(ctx, q, conv, m, key, keycap(n))
 		var retry *bridge.ErrRetry
 		if errors.As(err, &retry) && retry.After <= longestNap {
 			select {
@@ -109,7 +117,7 @@ func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv br
 			case <-ctx.Done():
 				return
 			}
-			err = s.react(ctx, q, conv, m, fmt.Sprintf("%s%s%s/%d", key, keycapPart, m, n), keycap(n))
+			err = s.react(ctx, q, conv, m, key, keycap(n))
 		}
 		if err != nil {
 			zerolog.Ctx(ctx).Warn().Err(err).Str("question_id", string(q.ID)).Msg("Could not put up a reaction")

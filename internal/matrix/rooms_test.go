@@ -200,7 +200,7 @@ func TestRoomVersion12(t *testing.T) {
 }
 
 // A11: a room that was replaced; bad tombstones change nothing.
-func TestUpgrade(t *testing.T) {
+func TestA11(t *testing.T) {
 	r := newRig(t, func(c *Config) { c.Keycaps = false })
 	q, m := r.ask(plain())
 	next := "!new:ex.org"

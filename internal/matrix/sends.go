@@ -50,6 +50,12 @@ var errElsewhere = errors.New("this was sent, or may have been, in the room that
 // the room; while that cannot be done, or the homeserver may still be at it, nothing is sent. An error leaves the result
 // unknown, so the next call looks again. A homeserver that asks us to wait gives *bridge.ErrRetry.
 func (s *sends) send(ctx context.Context, o outgoing) (bridge.MessageID, error) {
+	path := mautrix.ClientURLPath{"v3", "rooms", string(o.room), "send", o.kind}
+	if left := s.hs.waits.left(limited(http.MethodPut, path)); left > 0 {
+		if _, begun, err := s.store.SendByKey(ctx, o.key); err != nil || !begun { // then it need not be looked for either
+			return "", errors.Join(err, &bridge.ErrRetry{After: left, Err: errNotYet})
+		}
+	}
 	saved, isNew, err := s.store.BeginSend(ctx, bridge.Send{
 		Key: o.key, Question: o.question, Conversation: o.room, TransactionID: s.transactionID(o.key), FirstTry: s.clock.Now(),
 	})
@@ -66,9 +72,8 @@ func (s *sends) send(ctx context.Context, o outgoing) (bridge.MessageID, error) 
 	}
 	content := maps.Clone(o.content)
 	content[sendKey] = o.key
-	path := mautrix.ClientURLPath{"v3", "rooms", string(o.room), "send", o.kind, saved.TransactionID}
 	var sent mautrix.RespSendEvent
-	err = s.hs.call(ctx, http.MethodPut, path, nil, content, &sent)
+	err = s.hs.call(ctx, http.MethodPut, append(path, saved.TransactionID), nil, content, &sent)
 	if err == nil && sent.EventID == "" {
 		err = errors.New("the homeserver named no event")
 	}

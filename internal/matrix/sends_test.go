@@ -280,8 +280,9 @@ func TestHeldAnswer(t *testing.T) {
 	}
 }
 
-// What the homeserver refuses for good ends the delivery with a reason.
-func TestRefusedSend(t *testing.T) {
+// A20: what the homeserver refuses for good, such as what is too large for it, ends the delivery with a reason, and is not
+// tried again.
+func TestA20RefusedSend(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		body   string
@@ -304,6 +305,10 @@ func TestRefusedSend(t *testing.T) {
 		r.pump()
 		if got := r.question(q.ID).Delivery; got != c.want {
 			t.Errorf("%d gives %+v, want %+v", c.status, got, c.want)
+		}
+		r.clock.move(24 * time.Hour)
+		if waiting, left := r.pump(), r.owed(string(q.ID)+"/render/0"); len(waiting) != 0 || left != 0 {
+			t.Errorf("%d: still tried: %v", c.status, waiting)
 		}
 	}
 }

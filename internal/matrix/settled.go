@@ -27,8 +27,8 @@ func (s *Service) Settled(ctx context.Context, q bridge.Question, p bridge.Posti
 	if err != nil {
 		return bridge.Change{}, err
 	}
-	outcome := outcomeOf(q, p)
-	if err := s.announce(ctx, q, p, outcome, key); err != nil {
+	end := ending{outcomeSentence(q, responderName(v, q)), outcomeOf(q, p), key}
+	if err := s.announce(ctx, q, p, end); err != nil {
 		return bridge.Change{}, err
 	}
 	for _, m := range p.Messages {
@@ -38,23 +38,30 @@ func (s *Service) Settled(ctx context.Context, q bridge.Question, p bridge.Posti
 		if q.Delivery.Reason == bridge.ReasonRedacted {
 			continue // whoever took it away does not want it back
 		}
-		if err := s.show(ctx, q, conv, m, outcome, key); err != nil {
+		if err := s.show(ctx, q, conv, m, end); err != nil {
 			return bridge.Change{}, err
 		}
 	}
 	return bridge.Change{}, s.clearReactions(ctx, q, conv, "")
 }
 
+// ending is how a question ended, for people and for programs, and the key of what says so.
+type ending struct {
+	sentence string
+	outcome  map[string]any
+	key      string
+}
+
 // announce posts the outcome notice, which is also how a carrier learns the answer.
-func (s *Service) announce(ctx context.Context, q bridge.Question, p bridge.Posting, outcome map[string]any, key string) error {
+func (s *Service) announce(ctx context.Context, q bridge.Question, p bridge.Posting, end ending) error {
 	conv := conversation(q, p)
-	content := notice(outcomeSentence(q))
+	content := notice(end.sentence)
 	content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
-	content[outcomeKey] = outcome
+	content[outcomeKey] = end.outcome
 	if size(content) > schema.MaxClearBytes { // escapes can make six bytes of a character
-		content[outcomeKey] = withoutTexts(outcome)
+		content[outcomeKey] = withoutTexts(end.outcome)
 	}
-	return s.closing(ctx, outgoing{key: key + "/outcome", question: q.ID, room: conv, kind: "m.room.message", content: content})
+	return s.closing(ctx, outgoing{key: end.key + "/outcome", question: q.ID, room: conv, kind: "m.room.message", content: content})
 }
 
 // closing sends what closes a question. What the homeserver refuses for what it is would be refused for ever; the rest of
@@ -76,20 +83,19 @@ func (s *Service) closing(ctx context.Context, o outgoing) error {
 // show edits a message of the question into one that shows the outcome. What stands outside m.new_content is for
 // clients that know no edits and for push rules: it has nothing of the suite's, so nobody takes the edit for a question,
 // and it is a notice, because many homeservers would notify everybody of an edit, and ping whoever it names.
-func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.ConversationID, m bridge.Message, outcome map[string]any, key string) error {
+func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.ConversationID, m bridge.Message, end ending) error {
 	e, err := dialect.Elicitation(q, m.Item)
 	if err != nil {
 		return err
 	}
-	sentence := outcomeSentence(q)
-	now, err := s.settledContent(e, sentence, outcome)
+	now, err := s.settledContent(e, end.sentence, end.outcome)
 	if err != nil {
 		return err
 	}
-	content := notice("* " + sentence)
+	content := notice("* " + end.sentence)
 	content["m.new_content"] = now
 	content["m.relates_to"] = map[string]any{"rel_type": "m.replace", "event_id": string(m.ID)}
-	return s.closing(ctx, outgoing{key: key + "/edit/" + string(m.ID), question: q.ID, room: conv, kind: "m.room.message", content: content})
+	return s.closing(ctx, outgoing{key: end.key + "/edit/" + string(m.ID), question: q.ID, room: conv, kind: "m.room.message", content: content})
 }
 
 // settledContent is the question without its preview, with the outcome. It gives up the outcome's texts, and then the

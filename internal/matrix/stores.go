@@ -71,6 +71,8 @@ type Values interface {
 
 // Links knows which messages belong to questions.
 type Links interface {
+	// Posting reads how a question stands in its conversation.
+	Posting(ctx context.Context, id bridge.QuestionID) (bridge.Posting, error)
 	// QuestionOf finds the question that a message of the conversation belongs to; ok is false when it is none of ours.
 	QuestionOf(ctx context.Context, conv bridge.ConversationID, m bridge.MessageID) (id bridge.QuestionID, ok bool, err error)
 }

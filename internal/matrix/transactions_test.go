@@ -8,7 +8,9 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"maunium.net/go/mautrix/appservice"
 
@@ -192,6 +194,79 @@ func TestA24(t *testing.T) {
 			t.Errorf("%s: %v", answer, err)
 		}
 		r.clock.move(longestWait)
+	}
+}
+
+// A24: twenty questions at once from an agent that nobody has heard of, on an account that exists: each is posted once. A
+// room that the bot may not join yet it joins when it is invited.
+func TestA24Twenty(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Keycaps, c.Invite = false, []string{"ex.org"} })
+	_, err := r.Connect(t.Context())
+	noError(t, err)
+	var asking sync.WaitGroup
+	for range 20 {
+		asking.Go(func() { r.asked(plain()) })
+	}
+	asking.Wait()
+	if waiting := r.pump(); len(waiting) != 0 {
+		t.Errorf("waits: %v", waiting)
+	}
+	posted := map[any]int{}
+	for _, e := range r.server.sent(room, "m.room.message") {
+		posted[e["content"].(map[string]any)["elicitation_id"]]++
+	}
+	for q, n := range posted {
+		if n != 1 {
+			t.Errorf("%v stands in the room %d times", q, n)
+		}
+	}
+	if len(posted) != 20 {
+		t.Errorf("%d questions stand in the room", len(posted))
+	}
+
+	later := "!later:ex.org"
+	r.put("1", r.invite(later, "@dana:ex.org")) // which was taken back: the join is refused
+	r.work()
+	if err := r.Supports(t.Context(), bridge.ConversationID(later)); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable {
+		t.Errorf("a room that cannot be joined: %v", err)
+	}
+	server := r.server.addRoom(later, "@dana:ex.org")
+	server.state = server.state[:3] // the bot is not in there yet
+	r.put("2", r.invite(later, "@dana:ex.org"))
+	r.work()
+	noError(t, r.Supports(t.Context(), bridge.ConversationID(later)))
+}
+
+// C8: hostile numbers, depth and names in a pushed event cost little, and keep nobody else's answer back.
+func TestC8(t *testing.T) {
+	r := newRig(t, nil)
+	q, m := r.ask(plain())
+	var many strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&many, `"x%d":1e1000000,`, i)
+	}
+	hostile := func(extra string) string {
+		return strings.Replace(threadReply(m, "1"), `{"msgtype":"m.text",`, `{`+extra+`"msgtype":"m.notice",`, 1)
+	}
+	batch := []string{
+		r.says("@sam:ex.org", "m.room.message", hostile(`"n":1e1000000,`)),
+		r.says("@sam:ex.org", "m.room.message", hostile(many.String())),
+		r.says("@sam:ex.org", "m.room.message", hostile(`"n":`+strings.Repeat("9", 131072)+`,`)),
+		r.says("@sam:ex.org", "m.room.message", hostile(`"n":0.`+strings.Repeat("9", 131072)+`,`)),
+		r.says("@sam:ex.org", "m.room.message", hostile(`"n":`+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)+`,`)),
+		r.says("@sam:ex.org", "m.room.message", hostile(`"n":`+strings.Repeat(`{"":`, 9000)+"0"+strings.Repeat("}", 9000)+`,`)),
+		strings.Replace(r.says("@sam:ex.org", "m.room.message", hostile("")), `"origin_server_ts":`, `"origin_server_ts":1e1000000,"x":`, 1),
+		r.sets(room, "@sam:ex.org", "m.room.power_levels", "", `{"users":{"@sam:ex.org":1e1000000}}`),
+		r.says("@dana:ex.org", "m.room.message", threadReply(m, "2")),
+	}
+	start := time.Now()
+	if status := r.put("1", batch...); status != 200 {
+		t.Fatalf("status %d", status)
+	}
+	r.work()
+	r.expect(q.ID, "answered skip by @dana:ex.org")
+	if took := time.Since(start); took > 2*time.Second { // 100 ms on an idle machine
+		t.Errorf("it took %v", took)
 	}
 }
 

@@ -65,6 +65,8 @@ type Worker struct {
 const (
 	idle = 30 * time.Second // the longest sleep: a safety net, not the way work is found
 	soon = time.Second      // after a store error
+
+	longestStore = 10 * time.Second // for a result
 )
 
 func (w *Worker) init() { w.once.Do(func() { w.wake = make(chan struct{}, 1) }) }
@@ -140,7 +142,10 @@ func (w *Worker) do(ctx context.Context, f bridge.Effect) {
 	if ctx.Err() != nil && err != nil {
 		return // stopping: the lease ends, and the effect is claimed again
 	}
-	w.keep(ctx, f, w.record(ctx, kind, f, err))
+	// What was done while we were asked to stop is written down all the same, or it would be done twice.
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestStore)
+	defer cancel()
+	w.keep(ctx, f, w.record(storing, kind, f, err))
 }
 
 // record stores how an effect went.
@@ -151,12 +156,12 @@ func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err err
 	switch {
 	case err == nil:
 		return w.Store.FinishEffect(ctx, f.ID)
+	case errors.As(err, &held): // not even tried
+		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
+		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
 	case kind.Attempts == 1:
 		zerolog.Ctx(ctx).Warn().Err(err).Msg("An effect that is tried once failed")
 		return w.Store.FinishEffect(ctx, f.ID)
-	case errors.As(err, &held):
-		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
-		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
 	case errors.As(err, &retry):
 		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
 		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())

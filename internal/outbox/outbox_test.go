@@ -186,6 +186,18 @@ func TestACourtesyIsTriedOnce(t *testing.T) {
 	expect(t, s, "finished")
 }
 
+// TestAHeldCourtesyIsNotTried shows that what is to be tried once and could not even be tried waits.
+func TestAHeldCourtesyIsNotTried(t *testing.T) {
+	s := newShelf(effect())
+	work(t, s, outbox.Kind{Attempts: 1, Handler: outbox.HandlerFunc(func(_ context.Context, f bridge.Effect) error {
+		if f.Attempts < 3 {
+			return &bridge.ErrHeld{Reason: "not now", Again: time.Millisecond}
+		}
+		return nil
+	})})
+	expect(t, s, "postponed", "postponed", "finished")
+}
+
 // TestHeldIsNoFailure shows that waiting for a room or for a rate limit never uses the attempts up, nor lengthens the
 // back-off.
 func TestHeldIsNoFailure(t *testing.T) {

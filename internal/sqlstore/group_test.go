@@ -115,3 +115,74 @@ func TestCompanionsWaitForTheCommit(t *testing.T) {
 		})
 	}
 }
+
+// endsLater is a context that has ended when it is looked at for the second time: after its write began to wait, and before
+// its turn came.
+type endsLater struct {
+	context.Context
+	looks atomic.Int32
+}
+
+func (c *endsLater) Done() <-chan struct{} { return nil }
+
+func (c *endsLater) Err() error {
+	if c.looks.Add(1) == 1 {
+		return nil
+	}
+	return context.Canceled
+}
+
+// A write whose context ends while it waits for its turn is not done, and the others are.
+func TestCompanionOutOfTime(t *testing.T) {
+	s := newSQLite(t).open(t)
+	var writing sync.WaitGroup
+	write := func() {
+		writing.Go(func() {
+			err := s.Atomically(&endsLater{Context: t.Context()}, func(context.Context) error {
+				t.Error("it was done for nobody")
+				return nil
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		writing.Go(func() { ask(t, s, 1, room) })
+	}
+	noError(t, s.Lead(t.Context(), 2, write, func() error { return nil }))
+	writing.Wait()
+	must(s.Question(t.Context(), question(1).ID))(t)
+}
+
+// A commit that the database refuses is told to everybody in it, stores nothing of anybody, and leaves the database free.
+func TestCompanionsHearOfTheCommit(t *testing.T) {
+	s := newSQLite(t).open(t)
+	got := make(chan error, 3)
+	write := func() {
+		go func() { // what this one breaks is looked at only by the commit
+			got <- s.Atomically(t.Context(), func(ctx context.Context) error {
+				if _, err := s.Database().Exec(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
+					return err
+				}
+				_, err := s.Database().Exec(ctx, "INSERT INTO postings (question, conversation, moving, changed_at, messages) VALUES ('q_none', '!r', FALSE, 1, '[]')")
+				return err
+			})
+		}()
+		for i := range 2 {
+			go func() { got <- s.CreateQuestion(t.Context(), question(i)) }()
+		}
+	}
+	failed := s.Lead(t.Context(), 3, write, func() error { return nil })
+	if failed == nil {
+		t.Fatal("the commit went well")
+	}
+	for range 3 {
+		if err := <-got; !errors.Is(err, failed) {
+			t.Errorf("one of them heard %v, want %v", err, failed)
+		}
+	}
+	for i := range 2 {
+		_, err := s.Question(t.Context(), question(i).ID)
+		equal(t, "code", bridge.CodeOf(err), bridge.CodeNotFound)
+	}
+	ask(t, s, 1, room) // the next one
+}
