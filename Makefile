@@ -13,6 +13,7 @@ ROUNDS ?= 200
 SEED ?= 1
 DENDRITE := bin/dendrite
 AJV := schema/ajv/node_modules/.installed
+RECEIVER := internal/webhook/receiver/node_modules/.installed
 
 .PHONY: run build test check soak soak-crash soak-fuzz soak-ajv bench clean
 
@@ -22,7 +23,7 @@ run: build
 build: $(DENDRITE)
 	$(GO) build -o bin/ ./cmd/...
 
-test: check $(AJV) $(DENDRITE)
+test: check $(AJV) $(RECEIVER) $(DENDRITE)
 	$(GO) test -race ./...
 	$(GO) test ./bridge/certificate # every byte, which takes minutes under the race detector
 
@@ -60,11 +61,11 @@ $(DENDRITE): internal/testserver/dendrite/go.mod internal/testserver/dendrite/go
 	cd internal/testserver/dendrite && $(GO) build -o ../../../$(DENDRITE) github.com/matrix-org/dendrite/cmd/dendrite
 	touch $@
 
-# The validator of the differential test, at the versions of its lock file.
-$(AJV): schema/ajv/package.json schema/ajv/package-lock.json schema/ajv/.npmrc
+# The validator of the differential test and the receiver of the webhook tests, at the versions of their lock files.
+%/node_modules/.installed: %/package.json %/package-lock.json %/.npmrc
 	@command -v $(NPM) >/dev/null || { echo 'make test needs Node.js 20 or newer, with npm' >&2; exit 1; }
-	cd schema/ajv && $(NPM) ci --no-audit --no-fund --no-progress
+	cd $* && $(NPM) ci --no-audit --no-fund --no-progress
 	touch $@
 
 clean:
-	rm -rf bin schema/ajv/node_modules
+	rm -rf bin schema/ajv/node_modules internal/webhook/receiver/node_modules

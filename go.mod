@@ -10,6 +10,7 @@ require (
 	github.com/rs/zerolog v1.35.1
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	go.mau.fi/util v0.11.0
 	go.mau.fi/zeroconfig v0.2.0
 	go.yaml.in/yaml/v3 v3.0.6

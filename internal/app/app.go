@@ -64,9 +64,15 @@ func (b *parts) run(ctx context.Context, l Listeners, ready func(Addresses)) err
 	group.Go(func() error { return b.channel.Run(ctx, b.receiver) })
 	group.Go(func() error { return b.outbox.Run(ctx) })
 	group.Go(func() error { return b.sweeper.Run(ctx) })
+	for _, lane := range b.hooks.lanes {
+		group.Go(func() error { return lane.Run(ctx) })
+	}
 	group.Go(func() error {
 		if err := b.connect(ctx); err != nil {
 			return err
+		}
+		if err := b.hooks.places.lookUp(ctx, b.roomOf); err != nil && ctx.Err() == nil {
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("Not every alias of the webhooks was found")
 		}
 		if ready != nil && ctx.Err() == nil {
 			ready(l.addresses())

@@ -34,6 +34,7 @@ type parts struct {
 	outbox   *outbox.Worker
 	sweeper  *sweep.Sweeper
 	hub      *wait.Hub
+	hooks    *hooks
 	api      httpapi.Config
 }
 
@@ -60,16 +61,20 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		return nil, err
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(chores(store),
+	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
+		b.close()
+		return nil, err
+	}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
 		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
-		Owed: b.outbox.Wake, Deadline: b.sweeper.Deadline,
+		Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
-		Engine: engine, Tokens: store, Rooms: rooms{b.channel}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
+		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
 		Keys: keys.list,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -81,6 +86,18 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 }
 
 func (b *parts) close() { _ = b.store.Close() }
+
+// owed wakes whoever does what a commit added.
+func (b *parts) owed() {
+	b.outbox.Wake()
+	b.hooks.wake()
+}
+
+// roomOf asks the homeserver which room an alias stands for.
+func (b *parts) roomOf(ctx context.Context, alias string) (bridge.ConversationID, error) {
+	p, err := b.channel.Resolve(ctx, alias)
+	return p.ID, err
+}
 
 // kinds says how each kind of effect is retried. What must be told in a room is told as soon as the homeserver takes it,
 // however long that is; the next step of a set is tried 10 times, from 5 s on (Channel questions, "Advance a question");
@@ -141,11 +158,17 @@ func inboxFlows(ctx context.Context, store *sqlstore.Store, now time.Time) error
 	return nil
 }
 
-// rooms lets the API find rooms by the channel.
-type rooms struct{ channel *matrix.Service }
+// rooms lets the API find rooms by the channel. What is found by the way is kept for the webhooks.
+type rooms struct {
+	channel *matrix.Service
+	places  *roomNames
+}
 
 func (r rooms) Resolve(ctx context.Context, room string) (httpapi.Room, error) {
 	p, err := r.channel.Resolve(ctx, room)
+	if err == nil {
+		err = r.places.learn(ctx, room, p.ID)
+	}
 	return httpapi.Room(p), err
 }
 

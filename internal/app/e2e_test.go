@@ -27,6 +27,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/matrix"
+	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/testserver"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -63,6 +64,8 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
+	"webhook":   func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
 }
 
 type dying struct{}

@@ -19,6 +19,8 @@ type Config struct {
 	Approvals       Approvals         `yaml:"approvals"`
 	Join            Join              `yaml:"join"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
+	Webhooks        []Webhook         `yaml:"webhooks,omitempty"`
+	Egress          Egress            `yaml:"egress,omitempty"`
 	Logging         zeroconfig.Config `yaml:"logging"`
 
 	// The tokens of the environment, which [Config.LoadRegistration] puts in place of those of the file.

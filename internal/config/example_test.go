@@ -50,6 +50,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	want.Homeserver, want.API.PublicURL = c.Homeserver, c.API.PublicURL
 	want.Rooms, want.Agents, want.Carriers, want.Bots = c.Rooms, c.Agents, c.Carriers, c.Bots
 	want.WorkspaceAdmins = c.WorkspaceAdmins
+	want.Webhooks, want.Egress = c.Webhooks, c.Egress
 	want.Join.From = []string{c.Homeserver.Domain}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

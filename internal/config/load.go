@@ -50,7 +50,8 @@ func Load(path string, getenv func(string) string) (Config, error) {
 	if c.Join.From == nil && c.Homeserver.Domain != "" {
 		c.Join.From = []string{c.Homeserver.Domain}
 	}
-	if faults = append(faults, c.check()...); len(faults) > 0 {
+	faults = append(faults, c.check()...)
+	if faults = append(faults, c.loadSecrets(folder, getenv)...); len(faults) > 0 {
 		return Config{}, faults
 	}
 	c.resolve(folder)

@@ -68,6 +68,8 @@ func (c Config) check() Faults {
 		"approvals.by_reply", "must be never or complete")
 	k.join(c.Join)
 	k.users("bots", c.Bots)
+	k.webhooks(c.Webhooks, c.Rooms)
+	k.egress(c.Egress)
 	k.logging(c.Logging)
 	return k.faults
 }

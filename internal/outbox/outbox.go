@@ -17,7 +17,7 @@ import (
 )
 
 // Handler does one effect. A nil error means done. *bridge.ErrHeld and *bridge.ErrRetry say when to come back and do not
-// count as failures; any other error is backed off from.
+// count as failures; *bridge.ErrImpossible gives the effect up; any other error is backed off from.
 type Handler interface {
 	Run(ctx context.Context, f bridge.Effect) error
 }
@@ -38,9 +38,19 @@ type Kind struct {
 	MaxBackoff time.Duration
 }
 
+// Store is where a worker finds its effects: all of a [bridge.Outbox], or a part with the same promises.
+type Store interface {
+	ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]bridge.Effect, error)
+	FinishEffect(ctx context.Context, id int64) error
+	PostponeEffect(ctx context.Context, id int64, due time.Time, why string) error
+	RetryEffect(ctx context.Context, id int64, due time.Time, why string) error
+	FailEffect(ctx context.Context, id int64, why string) error
+	NextEffect(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
 // Worker runs effects until its context ends. Several may share one store.
 type Worker struct {
-	Store bridge.Outbox
+	Store Store
 	Clock bridge.Clock
 	Kinds map[bridge.EffectKind]Kind
 	// Parallel is how many effects run at once; effects of one question never do.
@@ -142,6 +152,7 @@ func (w *Worker) do(ctx context.Context, f bridge.Effect) {
 func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err error) error {
 	var held *bridge.ErrHeld
 	var retry *bridge.ErrRetry
+	var impossible *bridge.ErrImpossible
 	switch {
 	case err == nil:
 		return w.Store.FinishEffect(ctx, f.ID)
@@ -154,6 +165,9 @@ func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err err
 	case errors.As(err, &retry):
 		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
 		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
+	case errors.As(err, &impossible):
+		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
+		return w.Store.FailEffect(ctx, f.ID, impossible.Reason)
 	case kind.Attempts > 0 && f.Failures+1 >= kind.Attempts:
 		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
 		return w.Store.FailEffect(ctx, f.ID, err.Error())

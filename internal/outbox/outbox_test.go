@@ -34,11 +34,6 @@ func newShelf(effects ...bridge.Effect) *shelf {
 	return s
 }
 
-func (s *shelf) AddEffects(context.Context, ...bridge.Effect) error { panic("not used") }
-func (s *shelf) HastenEffects(context.Context, bridge.QuestionID, time.Time) error {
-	panic("not used")
-}
-
 func (s *shelf) ClaimEffects(_ context.Context, now time.Time, _ time.Duration, limit int) ([]bridge.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,6 +146,17 @@ func TestAnEffectIsGivenUpVisibly(t *testing.T) {
 	work(t, s, outbox.Kind{Attempts: 2, Backoff: time.Millisecond, MaxBackoff: time.Millisecond, Handler: outbox.HandlerFunc(
 		func(context.Context, bridge.Effect) error { return errors.New("never") })})
 	expect(t, s, "retried", "failed")
+}
+
+// TestWhatIsImpossibleIsGivenUp shows that a handler may give an effect up before its attempts are used up.
+func TestWhatIsImpossibleIsGivenUp(t *testing.T) {
+	s := newShelf(effect())
+	work(t, s, outbox.Kind{Handler: outbox.HandlerFunc(
+		func(context.Context, bridge.Effect) error { return &bridge.ErrImpossible{Reason: "gone"} })})
+	expect(t, s, "failed")
+	if s.why != "gone" {
+		t.Errorf("given up, because %s", s.why)
+	}
 }
 
 func TestAPanicIsOneFailure(t *testing.T) {

@@ -42,6 +42,8 @@ func (s *Store) HotQueries() map[string]string {
 		"purge the inbox":         purgeInbox,
 		"purge sends":             purgeSends,
 		"token":                   tokenByHash,
+		"claim deliveries":        s.claimDeliveries(),
+		"next delivery":           nextDelivery,
 	}
 }
 

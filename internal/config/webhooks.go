@@ -1,0 +1,124 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Webhook is one endpoint that is told how the questions of its rooms ended.
+type Webhook struct {
+	Name    string   `yaml:"name"`             // unique; operators and the database know the endpoint by it
+	Rooms   []string `yaml:"rooms"`            // codes, room ids or aliases; "*" for every room
+	URL     string   `yaml:"url"`              // where the events are posted
+	Secrets []Secret `yaml:"secrets"`          // one, or two while they are being changed: each event is signed with both
+	Events  []string `yaml:"events,omitempty"` // which events, by their exact names; all of them if empty
+}
+
+// Secret says where a secret is: in a file or in an environment variable. The configuration itself never holds one.
+type Secret struct {
+	File string `yaml:"file,omitempty"`
+	Env  string `yaml:"env,omitempty"`
+
+	value string // as it was loaded
+}
+
+// Value is the secret, once it was loaded.
+func (s Secret) Value() string { return s.value }
+
+// Egress says what may be called of the addresses that others give us.
+type Egress struct {
+	Allow []string `yaml:"allow,omitempty"` // networks, addresses and host names, beyond what is public
+}
+
+// EveryRoom in [Webhook.Rooms] stands for all of them.
+const EveryRoom = "*"
+
+// WebhookEvents are the events that there are.
+var WebhookEvents = []string{"question.answered", "question.expired", "question.cancelled"}
+
+const (
+	secretPrefix = "whsec_"
+	minSecret    = 24 // bytes, of the Standard Webhooks specification
+	maxSecret    = 64
+	maxEndpoint  = 64
+	maxSecrets   = 2
+)
+
+func (k *checker) webhooks(hooks []Webhook, rooms []Room) {
+	names := map[string]int{}
+	for i, w := range hooks {
+		at := fmt.Sprintf("webhooks[%d]", i)
+		if k.rule(isWord(w.Name, maxEndpoint), at+".name", "must be 1 to %d letters, digits or ._-", maxEndpoint) {
+			k.unique(names, w.Name, i, at+".name", "webhooks[%d].name")
+		}
+		k.rule(len(w.Rooms) > 0, at+".rooms", "must name at least one room, or * for every room")
+		for j, name := range w.Rooms {
+			known := slices.ContainsFunc(rooms, func(r Room) bool { return r.Code == name })
+			k.rule(known || name == EveryRoom || isRoom(name), fmt.Sprintf("%s.rooms[%d]", at, j), "must be a code of rooms, a room id, an alias, or *")
+		}
+		u, err := url.Parse(w.URL)
+		k.rule(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.Fragment == "", at+".url",
+			"must be an https:// address (http:// only where egress.allow lists the host) without a user or a fragment")
+		k.rule(len(w.Secrets) >= 1 && len(w.Secrets) <= maxSecrets, at+".secrets", "must be one, or two while they are being changed")
+		for j, s := range w.Secrets {
+			k.rule((s.File == "") != (s.Env == ""), fmt.Sprintf("%s.secrets[%d]", at, j), "must have either file or env")
+		}
+		for j, event := range w.Events {
+			k.rule(slices.Contains(WebhookEvents, event), fmt.Sprintf("%s.events[%d]", at, j), "must be one of %s", strings.Join(WebhookEvents, ", "))
+		}
+	}
+}
+
+func (k *checker) egress(e Egress) {
+	for i, entry := range e.Allow {
+		_, network := netip.ParsePrefix(entry)
+		_, address := netip.ParseAddr(entry)
+		host := isServerName(entry) && strings.ContainsAny(strings.ToLower(entry), "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(entry, ":")
+		k.rule(network == nil || address == nil || host, fmt.Sprintf("egress.allow[%d]", i), "must be a network like 10.1.0.0/16, an address, or a host name without a port")
+	}
+}
+
+// loadSecrets reads the secrets of the webhooks, files relative to folder. The faults never hold one.
+func (c *Config) loadSecrets(folder string, getenv func(string) string) Faults {
+	k := &checker{}
+	for i := range c.Webhooks {
+		seen := map[string]bool{}
+		for j := range c.Webhooks[i].Secrets {
+			s, at := &c.Webhooks[i].Secrets[j], fmt.Sprintf("webhooks[%d].secrets[%d]", i, j)
+			switch {
+			case (s.File == "") == (s.Env == ""): // said already
+				continue
+			case s.Env != "":
+				s.value = getenv(s.Env)
+				k.rule(s.value != "", at, "the environment variable is not set, or empty")
+			default:
+				if !filepath.IsAbs(s.File) {
+					s.File = filepath.Join(folder, s.File)
+				}
+				text, err := os.ReadFile(s.File)
+				s.value = strings.TrimSpace(string(text))
+				k.rule(err != nil || s.value != "", at, "the file is empty")
+				k.rule(err == nil, at, "the file cannot be read")
+			}
+			if s.value == "" {
+				continue
+			}
+			k.rule(isSecret(s.value), at, "must be %s and %d to %d bytes in Base64: `questiond webhook secret` makes one", secretPrefix, minSecret, maxSecret)
+			k.rule(!seen[s.value], at, "must differ from the other one")
+			seen[s.value] = true
+		}
+	}
+	return k.faults
+}
+
+func isSecret(s string) bool {
+	encoded, ok := strings.CutPrefix(s, secretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	return ok && err == nil && len(key) >= minSecret && len(key) <= maxSecret && !strings.ContainsAny(encoded, "\r\n")
+}
