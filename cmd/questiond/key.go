@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/command"
-	"superpipeline.dev/question-bridge/internal/config"
 )
 
 func newKey() *cobra.Command {
@@ -28,12 +26,12 @@ func newKey() *cobra.Command {
 }
 
 func newKeyList() *cobra.Command {
-	return keyCommand(&cobra.Command{
+	return onDatabase(&cobra.Command{
 		Use:     "list",
 		Short:   "List the public keys; the server makes the first one when it first runs",
 		Example: "  questiond key list",
 		Args:    command.NoArguments,
-	}, func(cmd *cobra.Command, _ []string, k *app.SigningKeys) error {
+	}, app.OpenSigningKeys, func(cmd *cobra.Command, _ []string, k *app.SigningKeys) error {
 		keys, err := k.List(cmd.Context())
 		if err == nil {
 			writeKeys(cmd.OutOrStdout(), keys)
@@ -43,12 +41,12 @@ func newKeyList() *cobra.Command {
 }
 
 func newKeyRotate() *cobra.Command {
-	return keyCommand(&cobra.Command{
+	return onDatabase(&cobra.Command{
 		Use:     "rotate",
 		Short:   "Make a new key that signs from now on; the one before it stays listed",
 		Example: "  questiond key rotate",
 		Args:    command.NoArguments,
-	}, func(cmd *cobra.Command, _ []string, k *app.SigningKeys) error {
+	}, app.OpenSigningKeys, func(cmd *cobra.Command, _ []string, k *app.SigningKeys) error {
 		key, err := k.Rotate(cmd.Context())
 		if err == nil {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", key.ID, key.PublicKey)
@@ -59,17 +57,12 @@ func newKeyRotate() *cobra.Command {
 }
 
 func newKeyRemove() *cobra.Command {
-	return keyCommand(&cobra.Command{
+	return onDatabase(&cobra.Command{
 		Use:     "remove ID",
 		Short:   "Take a replaced key from the list, when somebody else has it: nothing that it signed verifies any more",
 		Example: "  questiond key rotate\n  questiond key remove key_34750f98bd59fcfc946da45aaabe933b",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("one ID is needed")
-			}
-			return nil
-		},
-	}, func(cmd *cobra.Command, args []string, k *app.SigningKeys) error {
+		Args:    oneID,
+	}, app.OpenSigningKeys, func(cmd *cobra.Command, args []string, k *app.SigningKeys) error {
 		found, err := k.Remove(cmd.Context(), args[0])
 		if err == nil && !found {
 			err = fmt.Errorf("there is no replaced key %q; the one that signs can be replaced: questiond key rotate", args[0])
@@ -79,31 +72,6 @@ func newKeyRemove() *cobra.Command {
 		}
 		return err
 	})
-}
-
-// keyCommand makes a command that works on the keys of the configured database.
-func keyCommand(cmd *cobra.Command, do func(*cobra.Command, []string, *app.SigningKeys) error) *cobra.Command {
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
-		return withKeys(cmd.Context(), cfg, func(k *app.SigningKeys) error { return do(cmd, args, k) })
-	}
-	return cmd
-}
-
-// withKeys opens the keys for as long as f runs.
-func withKeys(ctx context.Context, cfg config.Config, f func(*app.SigningKeys) error) error {
-	keys, err := app.OpenSigningKeys(ctx, cfg)
-	if err == nil {
-		err = errors.Join(f(keys), keys.Close())
-	}
-	if err != nil {
-		return failf("%s", err)
-	}
-	return nil
 }
 
 func writeKeys(w io.Writer, keys []app.SigningKey) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +79,7 @@ answer, and does nothing else: give it to nobody but them.`,
 		if err := checkGrant(cfg, grant); err != nil {
 			return err
 		}
-		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error { return addToken(cmd, t, cfg, grant) })
+		return withOpen(cmd.Context(), cfg, app.OpenTokens, func(t *app.Tokens) error { return addToken(cmd, t, cfg, grant) })
 	}
 	return cmd
 }
@@ -108,71 +107,36 @@ func addToken(cmd *cobra.Command, t *app.Tokens, cfg config.Config, grant app.Gr
 }
 
 func newTokenList() *cobra.Command {
-	cmd := &cobra.Command{
+	return onDatabase(&cobra.Command{
 		Use:     "list",
 		Short:   "List all tokens that were made, without their secrets",
 		Example: "  questiond token list",
 		Args:    command.NoArguments,
-	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
+	}, app.OpenTokens, func(cmd *cobra.Command, _ []string, t *app.Tokens) error {
+		tokens, err := t.List(cmd.Context())
+		if err == nil {
+			writeTokens(cmd.OutOrStdout(), tokens, time.Now())
 		}
-		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error {
-			tokens, err := t.List(cmd.Context())
-			if err == nil {
-				writeTokens(cmd.OutOrStdout(), tokens, time.Now())
-			}
-			return err
-		})
-	}
-	return cmd
+		return err
+	})
 }
 
 func newTokenRevoke() *cobra.Command {
-	cmd := &cobra.Command{
+	return onDatabase(&cobra.Command{
 		Use:     "revoke ID",
 		Short:   "End a token at once; its id is in the list",
 		Example: "  questiond token revoke tok_k3q5wz7abcde",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("one ID is needed")
-			}
-			return nil
-		},
-	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
+		Args:    oneID,
+	}, app.OpenTokens, func(cmd *cobra.Command, args []string, t *app.Tokens) error {
+		found, err := t.Revoke(cmd.Context(), args[0])
+		if err == nil && !found {
+			err = fmt.Errorf("there is no token %q", args[0])
 		}
-		return withTokens(cmd.Context(), cfg, func(t *app.Tokens) error {
-			found, err := t.Revoke(cmd.Context(), args[0])
-			if err == nil && !found {
-				err = fmt.Errorf("there is no token %q", args[0])
-			}
-			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "Revoked %s.\n", args[0])
-			}
-			return err
-		})
-	}
-	return cmd
-}
-
-// withTokens opens the tokens for as long as f runs.
-func withTokens(ctx context.Context, cfg config.Config, f func(*app.Tokens) error) error {
-	tokens, err := app.OpenTokens(ctx, cfg)
-	if err == nil {
-		err = errors.Join(f(tokens), tokens.Close())
-	}
-	if err != nil {
-		return failf("%s", err)
-	}
-	return nil
+		if err == nil {
+			fmt.Fprintf(cmd.OutOrStdout(), "Revoked %s.\n", args[0])
+		}
+		return err
+	})
 }
 
 func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,34 +37,32 @@ func newWebhookList() *cobra.Command {
 		Long: "Without ENDPOINT, lists the endpoints and how they are. With it, lists the endpoint's deliveries that are\n" +
 			"pending or failed, newest first.",
 		Example: "  questiond webhook list\n  questiond webhook list deploys --all",
-		Args:    cobra.MaximumNArgs(1),
 	}
-	path := configFlag(cmd)
 	all := cmd.Flags().Bool("all", false, "with ENDPOINT: also what was delivered within the last 7 days")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 && *all {
 			return errors.New("--all needs an ENDPOINT")
 		}
-		return withWebhooks(cmd.Context(), *path, func(w *app.Webhooks) error {
-			if len(args) == 0 {
-				endpoints, err := w.Endpoints(cmd.Context())
-				if err == nil {
-					writeEndpoints(cmd.OutOrStdout(), endpoints, time.Now())
-				}
-				return err
-			}
-			states := []app.DeliveryState{app.DeliveryPending, app.DeliveryFailed}
-			if *all {
-				states = nil
-			}
-			deliveries, err := w.Deliveries(cmd.Context(), args[0], listed, states...)
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}
+	return onDatabase(cmd, app.OpenWebhooks, func(cmd *cobra.Command, args []string, w *app.Webhooks) error {
+		if len(args) == 0 {
+			endpoints, err := w.Endpoints(cmd.Context())
 			if err == nil {
-				writeDeliveries(cmd.OutOrStdout(), deliveries)
+				writeEndpoints(cmd.OutOrStdout(), endpoints, time.Now())
 			}
 			return err
-		})
-	}
-	return cmd
+		}
+		states := []app.DeliveryState{app.DeliveryPending, app.DeliveryFailed}
+		if *all {
+			states = nil
+		}
+		deliveries, err := w.Deliveries(cmd.Context(), args[0], listed, states...)
+		if err == nil {
+			writeDeliveries(cmd.OutOrStdout(), deliveries)
+		}
+		return err
+	})
 }
 
 func newWebhookTest() *cobra.Command {
@@ -104,7 +101,6 @@ func newWebhookReplay() *cobra.Command {
 			"within half a minute. What was delivered can be replayed for 7 days, what was not for 30.",
 		Example: "  questiond webhook replay msg_k3q5wz7abcdefghijklmnopqrs\n  questiond webhook replay --failed deploys",
 	}
-	path := configFlag(cmd)
 	failed := cmd.Flags().String("failed", "", "everything of this `ENDPOINT` that was given up, in place of DELIVERY")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if (len(args) == 0) == (*failed == "") {
@@ -112,25 +108,22 @@ func newWebhookReplay() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
-		return withWebhooks(cmd.Context(), *path, func(w *app.Webhooks) error {
-			if *failed != "" {
-				deliveries, err := w.Deliveries(cmd.Context(), *failed, listed, app.DeliveryFailed)
-				if err != nil {
-					return err
-				}
-				for _, d := range deliveries {
-					ids = append(ids, d.ID)
-				}
-			}
-			if err := w.Replay(cmd.Context(), ids...); err != nil {
+	return onDatabase(cmd, app.OpenWebhooks, func(cmd *cobra.Command, ids []string, w *app.Webhooks) error {
+		if *failed != "" {
+			deliveries, err := w.Deliveries(cmd.Context(), *failed, listed, app.DeliveryFailed)
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d to be sent again.\n", len(ids))
-			return nil
-		})
-	}
-	return cmd
+			for _, d := range deliveries {
+				ids = append(ids, d.ID)
+			}
+		}
+		if err := w.Replay(cmd.Context(), ids...); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%d to be sent again.\n", len(ids))
+		return nil
+	})
 }
 
 func newWebhookEnable() *cobra.Command {
@@ -142,22 +135,18 @@ func newWebhookEnable() *cobra.Command {
 		Example: "  questiond webhook enable deploys",
 		Args:    oneEndpoint,
 	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withWebhooks(cmd.Context(), *path, func(w *app.Webhooks) error {
-			was, err := w.Enable(cmd.Context(), args[0])
-			switch {
-			case err != nil:
-				return err
-			case was:
-				fmt.Fprintf(cmd.OutOrStdout(), "Enabled %s.\n", args[0])
-			default:
-				fmt.Fprintf(cmd.OutOrStdout(), "%s was enabled; what waits for it is due now.\n", args[0])
-			}
-			return nil
-		})
-	}
-	return cmd
+	return onDatabase(cmd, app.OpenWebhooks, func(cmd *cobra.Command, args []string, w *app.Webhooks) error {
+		was, err := w.Enable(cmd.Context(), args[0])
+		switch {
+		case err != nil:
+			return err
+		case was:
+			fmt.Fprintf(cmd.OutOrStdout(), "Enabled %s.\n", args[0])
+		default:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s was enabled; what waits for it is due now.\n", args[0])
+		}
+		return nil
+	})
 }
 
 func newWebhookSecret() *cobra.Command {
@@ -176,22 +165,6 @@ func newWebhookSecret() *cobra.Command {
 func oneEndpoint(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return errors.New("one ENDPOINT is needed, by its name in the configuration")
-	}
-	return nil
-}
-
-// withWebhooks opens the webhooks for as long as f runs.
-func withWebhooks(ctx context.Context, path string, f func(*app.Webhooks) error) error {
-	cfg, err := loadConfig(path)
-	if err != nil {
-		return err
-	}
-	w, err := app.OpenWebhooks(ctx, cfg)
-	if err == nil {
-		err = errors.Join(f(w), w.Close())
-	}
-	if err != nil {
-		return failf("%s", err)
 	}
 	return nil
 }
