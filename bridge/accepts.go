@@ -15,15 +15,15 @@ import (
 func (q Question) Permits(who UserID, r Rights) error {
 	switch {
 	case r.Unreadable:
-		return refusal(CodeNotEligible, "%s", texts.RoomUnreadable)
+		return refusal(CodeNotEligible, texts.RoomUnreadable)
 	case !r.Member:
-		return refusal(CodeNotEligible, "%s", texts.NotAMember)
+		return refusal(CodeNotEligible, texts.NotAMember)
 	case r.Machine:
-		return refusal(CodeNotEligible, "%s", texts.Machine)
+		return refusal(CodeNotEligible, texts.Machine)
 	case r.IsAsker:
-		return refusal(CodeNotEligible, "%s", texts.OwnQuestion)
+		return refusal(CodeNotEligible, texts.OwnQuestion)
 	case q.Scope == Direct && who != q.Target:
-		return refusal(CodeNotEligible, "%s", texts.OnlyTarget(string(q.Target)))
+		return refusal(CodeNotEligible, texts.OnlyTarget(string(q.Target)))
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ const MaxComment = 4000
 // points, after trimming white space.
 func (q Question) Accepts(c Choice, r Rights, now time.Time) (Answer, error) {
 	if len(c.Items) != len(q.Items) {
-		return Answer{}, refusal(CodeInvalidOption, "%s", texts.EveryItem)
+		return Answer{}, refusal(CodeInvalidOption, texts.EveryItem)
 	}
 	c = q.withTyped(c)
 	a := Answer{Choice: c}
@@ -108,15 +108,15 @@ func (q Question) Allows(c Choice, r Rights, now time.Time) error {
 	options := q.chosen(c)
 	for _, o := range options {
 		if o.Requires != "" && !r.WorkspaceAdmin {
-			return refusal(CodeAdminsOnly, "%s", texts.AdminsOnly)
+			return refusal(CodeAdminsOnly, texts.AdminsOnly)
 		}
 	}
 	if q.Subject != nil && len(options) > 1 {
-		return refusal(CodeInvalidOption, "%s", texts.ChooseOne)
+		return refusal(CodeInvalidOption, texts.ChooseOne)
 	}
 	for _, o := range options {
 		if o.Meaning == Approve && q.Delivery.Reason == ReasonRedacted {
-			return refusal(CodeQuestionRemoved, "%s", texts.QuestionRemoved)
+			return refusal(CodeQuestionRemoved, texts.QuestionRemoved)
 		}
 	}
 	if q.Subject == nil || len(options) == 1 && options[0].Meaning == Reject {
@@ -134,9 +134,9 @@ func (q Question) Allows(c Choice, r Rights, now time.Time) error {
 func (s Subject) approvable(now time.Time) error {
 	switch {
 	case !s.Complete:
-		return refusal(CodePreviewIncomplete, "%s", texts.PreviewIncomplete)
+		return refusal(CodePreviewIncomplete, texts.PreviewIncomplete)
 	case s.LapsesAt != nil && !now.Before(*s.LapsesAt):
-		return refusal(CodeSubjectLapsed, "%s", texts.SubjectLapsed)
+		return refusal(CodeSubjectLapsed, texts.SubjectLapsed)
 	}
 	return nil
 }
@@ -147,13 +147,13 @@ func (q Question) bindsTo(c Choice) error {
 	prose := c.Via == ViaReply || c.Via == ViaReaction
 	switch {
 	case prose && !q.ByReply:
-		return refusal(CodeNotByReply, "%s", texts.NotByReply(string(q.ID)))
+		return refusal(CodeNotByReply, texts.NotByReply(string(q.ID)))
 	case prose:
 		return nil
 	case c.Subject == nil:
-		return refusal(CodeSubjectMismatch, "%s", texts.SubjectMissing)
+		return refusal(CodeSubjectMismatch, texts.SubjectMissing)
 	case *c.Subject != q.Subject.SubjectRef:
-		return refusal(CodeSubjectMismatch, "%s", texts.SubjectMismatch)
+		return refusal(CodeSubjectMismatch, texts.SubjectMismatch)
 	}
 	return nil
 }
@@ -163,19 +163,19 @@ func (q Question) acceptsBeside(c Choice) (comment, input *string, err error) {
 	comment, input = trimmed(c.Comment), trimmed(c.Input)
 	options := q.chosen(c)
 	if comment != nil && utf8.RuneCountInString(*comment) > MaxComment {
-		return nil, nil, refusal(CodeTextTooLong, "%s", texts.TooLong(MaxComment))
+		return nil, nil, refusal(CodeTextTooLong, texts.TooLong(MaxComment))
 	}
 	if comment == nil && slices.ContainsFunc(options, func(o Option) bool { return o.NeedsComment }) {
-		return nil, nil, refusal(CodeCommentMissing, "%s", texts.CommentMissing)
+		return nil, nil, refusal(CodeCommentMissing, texts.CommentMissing)
 	}
 	takes := slices.IndexFunc(options, func(o Option) bool { return o.Input != nil })
 	switch {
 	case takes < 0 && input != nil:
-		return nil, nil, refusal(CodeInputNotInvited, "%s", texts.InputNotInvited)
+		return nil, nil, refusal(CodeInputNotInvited, texts.InputNotInvited)
 	case takes < 0:
 		return comment, nil, nil
 	case len(options) > 1:
-		return nil, nil, refusal(CodeInvalidOption, "%s", texts.ChooseAlone)
+		return nil, nil, refusal(CodeInvalidOption, texts.ChooseAlone)
 	}
 	return comment, input, options[takes].Input.Accepts(input)
 }
@@ -196,13 +196,13 @@ func trimmed(text *string) *string {
 func (in Input) Accepts(text *string) error {
 	switch {
 	case text == nil && in.Required:
-		return refusal(CodeInputMissing, "%s", texts.InputMissing)
+		return refusal(CodeInputMissing, texts.InputMissing)
 	case text == nil:
 		return nil
 	case utf8.RuneCountInString(*text) > in.MaxLength:
-		return refusal(CodeTextTooLong, "%s", texts.TooLong(in.MaxLength))
+		return refusal(CodeTextTooLong, texts.TooLong(in.MaxLength))
 	case in.Kind == InputURL && !isWebAddress(*text):
-		return refusal(CodeInputInvalid, "%s", texts.NoWebAddress)
+		return refusal(CodeInputInvalid, texts.NoWebAddress)
 	}
 	return nil
 }
@@ -235,23 +235,23 @@ func (i Item) Option(id OptionID) (Option, bool) {
 func (i Item) accepts(c ItemChoice) (ItemChoice, []string, error) {
 	if c.Text != nil {
 		if len(c.Selected) > 0 {
-			return c, nil, refusal(CodeInvalidOption, "%s", texts.OptionOrText)
+			return c, nil, refusal(CodeInvalidOption, texts.OptionOrText)
 		}
 		text, err := i.acceptsText(*c.Text)
 		return ItemChoice{Text: &text}, nil, err
 	}
 	if len(c.Selected) == 0 || len(c.Selected) > 1 && !i.Multiple {
-		return c, nil, refusal(CodeInvalidOption, "%s", texts.ChooseOne)
+		return c, nil, refusal(CodeInvalidOption, texts.ChooseOne)
 	}
 	var labels []string
 	seen := map[OptionID]bool{}
 	for _, id := range c.Selected {
 		o, ok := i.Option(id)
 		if !ok {
-			return c, nil, refusal(CodeInvalidOption, "%s", texts.NoSuchOption)
+			return c, nil, refusal(CodeInvalidOption, texts.NoSuchOption)
 		}
 		if seen[id] {
-			return c, nil, refusal(CodeInvalidOption, "%s", texts.OptionOnce)
+			return c, nil, refusal(CodeInvalidOption, texts.OptionOnce)
 		}
 		seen[id] = true
 		labels = append(labels, o.Label)
@@ -263,11 +263,11 @@ func (i Item) acceptsText(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	switch {
 	case i.Text == nil:
-		return "", refusal(CodeTextNotInvited, "%s", texts.TextNotInvited)
+		return "", refusal(CodeTextNotInvited, texts.TextNotInvited)
 	case text == "":
-		return "", refusal(CodeInputMissing, "%s", texts.EmptyText)
+		return "", refusal(CodeInputMissing, texts.EmptyText)
 	case utf8.RuneCountInString(text) > i.Text.MaxLength:
-		return "", refusal(CodeTextTooLong, "%s", texts.TooLong(i.Text.MaxLength))
+		return "", refusal(CodeTextTooLong, texts.TooLong(i.Text.MaxLength))
 	}
 	return text, nil
 }

@@ -63,24 +63,21 @@ func (e *Engine) aimAt(ctx context.Context, r *reception, m MessageID, pointing 
 // aimCorrection reads an edit as the message it corrects would have been read, if that one was tied to a question, by
 // the same sender, was no answer, and the question is on the same step.
 func (e *Engine) aimCorrection(ctx context.Context, r *reception, act Edited) (*reception, error) {
-	kept, ok, err := e.Store.Reply(ctx, act.Original)
-	if err != nil || !ok || kept.Sender != r.in.Sender || kept.Conversation != r.in.Conversation || kept.Encrypted && !r.in.Encrypted {
-		return nil, err
-	}
-	r.act, r.related, r.correction = Said{Text: act.Text, Corrects: act.Original}, true, true
-	if err := e.load(ctx, r, kept.Question); err != nil {
-		return nil, err
-	}
-	if r.q.State.Terminal() || r.p.Step() != kept.Step {
-		return nil, nil
-	}
-	return r, nil
+	r.act, r.correction = Said{Text: act.Text, Corrects: act.Original}, true
+	return e.aimKept(ctx, r, act.Original, func(kept Reply) bool {
+		return kept.Sender == r.in.Sender && (r.in.Encrypted || !kept.Encrypted)
+	})
 }
 
-// aimWithdrawal finds the question that somebody answered a part of with what they take back now.
+// aimWithdrawal finds the question that somebody answered a part of with what is taken back now, by whomever.
 func (e *Engine) aimWithdrawal(ctx context.Context, r *reception, act Withdrew) (*reception, error) {
-	kept, ok, err := e.Store.Reply(ctx, InteractionID(act.Original))
-	if err != nil || !ok || kept.Conversation != r.in.Conversation {
+	return e.aimKept(ctx, r, InteractionID(act.Original), func(Reply) bool { return true })
+}
+
+// aimKept finds the question that something said before was about, as long as that is still on the same step.
+func (e *Engine) aimKept(ctx context.Context, r *reception, original InteractionID, may func(Reply) bool) (*reception, error) {
+	kept, ok, err := e.Store.Reply(ctx, original)
+	if err != nil || !ok || kept.Conversation != r.in.Conversation || !may(kept) {
 		return nil, err
 	}
 	r.related = true

@@ -132,7 +132,7 @@ func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	if q.Scope != Direct {
 		return nil
 	}
-	r, err := e.rights(ctx, q, q.Target)
+	r, err := e.rights(ctx, q, q.Target, false)
 	switch {
 	case r.Unreadable, err == nil && r.Member && !r.Machine && !r.IsAsker:
 		return nil
@@ -142,11 +142,11 @@ func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	return &Error{CodeTargetNotPermitted, "/target_user_id", "the target is not a person who has joined the room"}
 }
 
-// rights reads what a person may do. That somebody is no member is not believed of a copy, which may be behind: whoever
+// rights reads what a person may do; fresh trusts no copy of the conversation's state. That somebody is no member is not believed of a copy, which may be behind: whoever
 // has just joined would be refused for good.
-func (e *Engine) rights(ctx context.Context, q Question, who UserID) (Rights, error) {
-	r, err := e.Gatekeeper.Rights(ctx, q, who, false)
-	if err != nil || r.Unreadable || r.Member || r.Machine || r.IsAsker {
+func (e *Engine) rights(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error) {
+	r, err := e.Gatekeeper.Rights(ctx, q, who, fresh)
+	if fresh || err != nil || r.Unreadable || r.Member || r.Machine || r.IsAsker {
 		return r, err
 	}
 	return e.Gatekeeper.Rights(ctx, q, who, true)

@@ -59,9 +59,7 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-func refusal(code Code, reason string, args ...any) error {
-	return &Error{Code: code, Reason: fmt.Sprintf(reason, args...)}
-}
+func refusal(code Code, reason string) error { return &Error{Code: code, Reason: reason} }
 
 // ErrHeld is returned by a channel that cannot post yet: the question waits, nothing is wrong.
 type ErrHeld struct {

@@ -32,5 +32,3 @@ func NewQuestionID() QuestionID {
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read crashes the program instead
 	return QuestionID("q_" + strings.ToLower(lowerBase32.EncodeToString(b[:])))
 }
-
-func compare[T ~string](a, b T) int { return strings.Compare(string(a), string(b)) }

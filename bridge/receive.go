@@ -58,7 +58,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 		}
 		return true, e.tell(ctx, r, Courtesy{Kind: Stale, Code: string(r.q.State)})
 	}
-	rights, err := e.rights(ctx, r.q, in.Sender)
+	rights, err := e.rights(ctx, r.q, in.Sender, false)
 	if err != nil {
 		return false, fmt.Errorf("read the sender's rights: %w", err)
 	}
@@ -124,7 +124,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 			return false, fmt.Errorf("look whether the question still stands: %w", err)
 		}
 		if !stands {
-			return true, e.tell(ctx, r, courtesyOf(removed()))
+			return true, e.tell(ctx, r, courtesyOf(refusal(CodeQuestionRemoved, texts.QuestionRemoved)))
 		}
 	}
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: answer.At}

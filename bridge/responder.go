@@ -1,12 +1,11 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
-
-	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
 // Show gives a question to a person who may answer it, or who might have before it ended. The error is CodeNotFound or
@@ -28,11 +27,7 @@ func (e *Engine) Show(ctx context.Context, who UserID, id QuestionID) (Question,
 // permitted reads what a person may do with a question, and refuses those who may not answer it. What a copy of the room
 // denies is read again: it may be behind. Rights that cannot be read now are *ErrRetry, and no refusal.
 func (e *Engine) permitted(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error) {
-	read := e.rights
-	if fresh {
-		read = e.freshRights
-	}
-	r, err := read(ctx, q, who)
+	r, err := e.rights(ctx, q, who, fresh)
 	if err != nil {
 		return Rights{}, unreadRights(err)
 	}
@@ -41,10 +36,6 @@ func (e *Engine) permitted(ctx context.Context, q Question, who UserID, fresh bo
 
 func unreadRights(err error) error {
 	return &ErrRetry{After: time.Second, Err: fmt.Errorf("read the responder's rights: %w", err)}
-}
-
-func (e *Engine) freshRights(ctx context.Context, q Question, who UserID) (Rights, error) {
-	return e.Gatekeeper.Rights(ctx, q, who, true)
 }
 
 // PendingFor gives the pending questions that a person may answer, newest first, at most limit; more says that there are
@@ -74,10 +65,7 @@ func (e *Engine) PendingFor(ctx context.Context, who UserID, limit int) (all []Q
 		more = more || len(pending) == maxPendingRead
 	}
 	slices.SortFunc(all, func(a, b Question) int {
-		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
-			return c
-		}
-		return compare(b.ID, a.ID)
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	if len(all) > limit {
 		all, more = all[:limit], true
@@ -135,10 +123,7 @@ func (e *Engine) answerOf(q Question, c Choice, r Rights, who UserID, event Inte
 
 // Certifier makes certificates of approvals.
 type Certifier interface {
-	// Certify states, signed, that exactly the question's subject was approved by this answer: the canonical bytes of a JSON object. It uses
-	// neither network nor database.
+	// Certify states, signed, that exactly the question's subject was approved by this answer: the canonical bytes of a
+	// JSON object. It uses neither network nor database.
 	Certify(q Question, a Answer) ([]byte, error)
 }
-
-// removed is the refusal of an approval by prose of a message that is no longer there to be read.
-func removed() error { return refusal(CodeQuestionRemoved, "%s", texts.QuestionRemoved) }
