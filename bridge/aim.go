@@ -120,7 +120,7 @@ func (e *Engine) aimUnthreaded(ctx context.Context, r *reception) (*reception, e
 	if err := e.load(ctx, r, pending[0].ID); err != nil {
 		return nil, err
 	}
-	if m, ok := r.p.Current(); !ok || !r.after(m) {
+	if m, ok := r.p.Current(); !ok || !r.in.After(m) {
 		return nil, nil
 	}
 	r.unthreaded = true
@@ -158,14 +158,8 @@ func (r *reception) read(c Channel) Reading {
 		return Outdated{}
 	case structured:
 		return Refused{CodeStructuredInvalid, texts.StructuredElsewhere}
-	case len(r.p.Messages) > 1 && !(said && r.after(current)):
+	case len(r.p.Messages) > 1 && !(said && r.in.After(current)):
 		return Outdated{}
 	}
 	return reading
-}
-
-// after says whether the interaction came after a message was shown, in both orders that there are: ours, and that of
-// the senders' servers. Until its echo has come, nothing has.
-func (r *reception) after(m Message) bool {
-	return m.Seq != 0 && r.in.Seq > m.Seq && !r.in.SentAt.Before(m.PostedAt)
 }

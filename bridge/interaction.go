@@ -32,6 +32,12 @@ func (in Interaction) Target() MessageID {
 	return ""
 }
 
+// After says whether the interaction came after a message was shown, in both orders that there are: ours, and that of
+// the senders' servers. Until its echo has come, nothing has.
+func (in Interaction) After(m Message) bool {
+	return m.Seq != 0 && in.Seq > m.Seq && !in.SentAt.Before(m.PostedAt)
+}
+
 // Act is one of [Said], [Reacted], [Submitted], [Edited] and [Withdrew].
 type Act interface{ act() }
 

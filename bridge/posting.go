@@ -64,9 +64,19 @@ func (p Posting) has(id MessageID) bool {
 	return slices.ContainsFunc(p.Messages, func(m Message) bool { return m.ID == id })
 }
 
+// AsideOf finds an aside by its message.
+func (p Posting) AsideOf(id MessageID) (Aside, bool) {
+	i := slices.IndexFunc(p.Asides, func(a Aside) bool { return a.ID == id })
+	if i < 0 {
+		return Aside{}, false
+	}
+	return p.Asides[i], true
+}
+
 // asidePassed says whether the message asked somebody for more on a step that is over.
 func (p Posting) asidePassed(id MessageID) bool {
-	return slices.ContainsFunc(p.Asides, func(a Aside) bool { return a.ID == id && a.Item != p.Step() })
+	a, ok := p.AsideOf(id)
+	return ok && a.Item != p.Step()
 }
 
 // Change is what a channel wants saved: Messages replace the whole list when not nil, Progress the progress; Asides are

@@ -176,7 +176,7 @@ func (r reader) typed(act bridge.Said) bridge.Reading {
 // reaction. In an encrypted room reactions travel in clear, so they choose nothing that matters there.
 func (r reader) reacted(act bridge.Reacted) bridge.Reading {
 	m, ok := bridge.Match(r.item.Options, act.Key).(bridge.OneMatch)
-	_, toAside := r.aside(act.To) // a number there would be a guess
+	_, toAside := r.p.AsideOf(act.To) // a number there would be a guess
 	if !ok || m.Rest != nil || r.item.Multiple || toAside {
 		return bridge.Ignored{}
 	}

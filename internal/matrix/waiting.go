@@ -105,7 +105,7 @@ func (r reader) waits() (w waiting, o bridge.Option, prompt bridge.Aside, ok boo
 // read like anybody's words. found is what the text names of the options.
 func (r reader) prompted(act bridge.Said, found bridge.Matched) bridge.Reading {
 	w, o, prompt, waits := r.waits()
-	to, toAside := r.aside(act.ReplyTo)
+	to, toAside := r.p.AsideOf(act.ReplyTo)
 	if toAside && to.To == r.in.Sender {
 		if !waits || to.ID != prompt.ID {
 			return bridge.Refused{Code: codeInputOver, Reason: texts.NothingAsked}
@@ -120,7 +120,7 @@ func (r reader) prompted(act bridge.Said, found bridge.Matched) bridge.Reading {
 		return bridge.Partial{Progress: r.progress.with(r.in.Sender, nil).encode(), Quiet: true, Choice: r.partly(o, w)}
 	case act.Corrects != "" && slices.Contains(w.Typed, act.Corrects):
 		return bridge.Ignored{} // a text that was taken stands
-	case toAside, act.Thread == "" && act.ReplyTo == "", !r.after(prompt.Message):
+	case toAside, act.Thread == "" && act.ReplyTo == "", !r.in.After(prompt.Message):
 		return nil
 	}
 	if m, ok := found.(bridge.OneMatch); ok && m.Rest != nil {
@@ -194,20 +194,6 @@ func (r reader) withdrew(act bridge.Withdrew) bridge.Reading {
 		}
 	}
 	return bridge.Ignored{}
-}
-
-func (r reader) aside(m bridge.MessageID) (bridge.Aside, bool) {
-	i := slices.IndexFunc(r.p.Asides, func(a bridge.Aside) bool { return a.ID == m && m != "" })
-	if i < 0 {
-		return bridge.Aside{}, false
-	}
-	return r.p.Asides[i], true
-}
-
-// after says whether the interaction came after a message was shown, in both orders that there are: ours, and that of
-// the senders' servers.
-func (r reader) after(m bridge.Message) bool {
-	return m.Seq != 0 && r.in.Seq > m.Seq && !r.in.SentAt.Before(m.PostedAt)
 }
 
 // number is how an option is printed, from 1.
