@@ -136,9 +136,7 @@ const RotationDelay = keysReread
 
 // OpenSigningKeys opens the keys of the configured database.
 func OpenSigningKeys(ctx context.Context, cfg config.Config) (*SigningKeys, error) {
-	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
-	})
+	store, err := openBeside(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

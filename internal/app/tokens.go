@@ -32,11 +32,16 @@ type Grant struct {
 	ExpiresAt *time.Time
 }
 
-// OpenTokens opens the tokens of the configured database.
-func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
-	store, err := sqlstore.Open(ctx, sqlstore.Config{
+// openBeside opens the configured database for a command, also while a bridge serves it.
+func openBeside(ctx context.Context, cfg config.Config) (*sqlstore.Store, error) {
+	return sqlstore.Open(ctx, sqlstore.Config{
 		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
 	})
+}
+
+// OpenTokens opens the tokens of the configured database.
+func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
+	store, err := openBeside(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

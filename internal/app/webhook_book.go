@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/egress"
@@ -42,9 +40,7 @@ type Endpoint struct {
 
 // OpenWebhooks opens those of the configured database.
 func OpenWebhooks(ctx context.Context, cfg config.Config) (*Webhooks, error) {
-	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
-	})
+	store, err := openBeside(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,7 @@
 package httpapi_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,24 +13,11 @@ import (
 // bound gives the corpus's event with a subject, with one part of it replaced.
 func bound(t *testing.T, old, new string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../fixtures/matrix-events/examples.json")
-	if err != nil {
-		t.Fatal(err)
+	content := corpusContent(t, 2)
+	if !strings.Contains(content, old) {
+		t.Fatalf("%s is not in %s", old, content)
 	}
-	var corpus map[string]struct {
-		Valid []struct{ Content json.RawMessage }
-	}
-	if err := json.Unmarshal(raw, &corpus); err != nil {
-		t.Fatal(err)
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, corpus[schema.EventType].Valid[2].Content); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(compact.String(), old) {
-		t.Fatalf("%s is not in %s", old, &compact)
-	}
-	own := strings.Replace(compact.String(), `"elicitation_id":"`, `"elicitation_id":"`+string(bridge.NewQuestionID()), 1)
+	own := strings.Replace(content, `"elicitation_id":"`, `"elicitation_id":"`+string(bridge.NewQuestionID()), 1)
 	return strings.Replace(own, old, new, 1)
 }
 

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,6 +101,13 @@ func TestAskByElicitation(t *testing.T) {
 
 func corpusEvent(t *testing.T) string {
 	t.Helper()
+	content := corpusContent(t, 0)
+	return strings.Replace(content, corpusID(json.RawMessage(content)), "elc_7f3c", 1)
+}
+
+// corpusContent gives the n-th valid event of the corpus, compact.
+func corpusContent(t *testing.T, n int) string {
+	t.Helper()
 	raw, err := os.ReadFile("../../fixtures/matrix-events/examples.json")
 	if err != nil {
 		t.Fatal(err)
@@ -110,13 +118,11 @@ func corpusEvent(t *testing.T) string {
 	if err := json.Unmarshal(raw, &corpus); err != nil {
 		t.Fatal(err)
 	}
-	var compact strings.Builder
-	enc := json.NewEncoder(&compact)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(corpus[schema.EventType].Valid[0].Content); err != nil {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, corpus[schema.EventType].Valid[n].Content); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Replace(compact.String(), corpusID(corpus[schema.EventType].Valid[0].Content), "elc_7f3c", 1)
+	return compact.String()
 }
 
 func corpusID(content json.RawMessage) string {
