@@ -255,4 +255,9 @@ func TestTTL(t *testing.T) {
 			t.Errorf("%s: got %v, want %d", d, got, want)
 		}
 	}
+	for _, d := range []time.Duration{0, -time.Second, math.MinInt64, math.MaxInt64} {
+		if got := TTL(d); got != nil {
+			t.Errorf("%s: got %d", d, *got)
+		}
+	}
 }

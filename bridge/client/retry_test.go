@@ -129,6 +129,13 @@ func TestAskGivesUp(t *testing.T) {
 		}
 		s.within(t, [2]time.Duration{25 * s1, 26 * s1}, [2]time.Duration{25 * s1, 26 * s1}) // as Retry-After asks
 
+		// Retry-After is kept however long it is, where the caller is as patient.
+		s = &script{replies: []reply{{status: 503, header: map[string]string{"Retry-After": "1800"}}, {status: 201, body: mustJSON(t, pendingQuestion("q_1"))}}}
+		if _, err := scripted(t, s, func(cfg *Config) { cfg.RetryFor = time.Hour }).Ask(t.Context(), "OPS", &schema.CoreAsk{Prompt: "?"}); err != nil {
+			t.Error(err)
+		}
+		s.within(t, [2]time.Duration{1800 * s1, 1801 * s1})
+
 		// A deadline that is nearer than the next try is not waited for: the reason is worth more than its passing.
 		start = time.Now()
 		near, cancel := context.WithTimeout(t.Context(), 20*s1)

@@ -98,7 +98,7 @@ func TestReconcileWhileTheSecretChanges(t *testing.T) {
 		"the sender has both":   {[]string{secretOld}, []string{secretNew, secretOld}},
 		"the receiver has both": {[]string{secretNew, secretOld}, []string{secretOld}},
 		"new and new":           {[]string{secretOld, secretNew}, []string{secretNew}},
-		"from a file":           {[]string{secretNew + "\n"}, []string{secretNew}},
+		"from a file":           {[]string{" " + secretNew + " \n"}, []string{secretNew}},
 	} {
 		if _, err := hook(t, c.known...).Reconcile(delivery{body: answeredEvent, secrets: c.signing}.request(t)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -106,14 +106,16 @@ func TestReconcileWhileTheSecretChanges(t *testing.T) {
 	}
 }
 
+func said(value string) string { return strings.Replace(answeredEvent, `"prod"`, `"`+value+`"`, 1) }
+
+func ended(state string) string {
+	return `{"event": "question.` + state + `", "question_id": "q_1", "state": "` + state + `", "answer": null, "correlation_id": null,
+		"reply_to": null, "data": null, "room": {"name": null, "code": null}, "timestamp": "2026-06-27T10:31:04Z", "cancelled_by": "asker"}`
+}
+
 // The three ends are as distinct in an event as they are after a wait.
 func TestEndsOfEvents(t *testing.T) {
-	ended := func(state string) string {
-		return `{"event": "question.` + state + `", "question_id": "q_1", "state": "` + state + `", "answer": null, "correlation_id": null,
-			"reply_to": null, "data": null, "room": {"name": null, "code": null}, "timestamp": "2026-06-27T10:31:04Z", "cancelled_by": "asker"}`
-	}
-	said := strings.Replace(answeredEvent, `"prod"`, `"deny"`, 1)
-	for body, want := range map[string][3]bool{said: {true, false, false}, ended("expired"): {false, true, false}, ended("cancelled"): {false, false, true}} {
+	for body, want := range map[string][3]bool{said("deny"): {true, false, false}, ended("expired"): {false, true, false}, ended("cancelled"): {false, false, true}} {
 		e, err := hook(t, secretNew).Reconcile(delivery{body: body, secrets: []string{secretNew}}.request(t))
 		if err != nil {
 			t.Fatal(err)
@@ -158,6 +160,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 		{"two documents", delivery{body: answeredEvent + "{}", secrets: signed}, nil, CodeMalformed, 400},
 		{"no event", delivery{body: "{}", secrets: signed}, nil, CodeMalformed, 400},
 		{"another state", delivery{body: edited(`"state": "answered"`, `"state": "expired"`), secrets: signed}, nil, CodeMalformed, 400},
+		{"another end", delivery{body: strings.Replace(ended("expired"), "question.expired", "question.cancelled", 1), secrets: signed}, nil, CodeMalformed, 400},
 		{"no question", delivery{body: edited(`"q_1"`, `""`), secrets: signed}, nil, CodeMalformed, 400},
 		{"two answers", delivery{body: edited(`"text": null`, `"text": "no"`), secrets: signed}, nil, CodeMalformed, 400},
 		{"no time", delivery{body: edited(`"timestamp": "2026-06-27T10:31:04Z"`, `"timestamp": "today"`), secrets: signed}, nil, CodeMalformed, 400},
@@ -182,8 +185,6 @@ func TestWhatIsNoEvent(t *testing.T) {
 		})
 	}
 }
-
-func said(value string) string { return strings.Replace(answeredEvent, `"prod"`, `"`+value+`"`, 1) }
 
 type broken struct{}
 
