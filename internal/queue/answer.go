@@ -52,13 +52,13 @@ func (q *Queue) Answer(ctx context.Context, r Reply) (Result, error) {
 	if !ok {
 		return q.coolDown(ctx, r, c), nil
 	}
-	moved, err := q.claimAnswer(ctx, c, chosen.Option, r.Turn)
+	answered, err := q.claimAnswer(ctx, c, chosen.Option, r.Turn)
 	switch {
 	case q.failed(ctx, err, "record an answer"):
 		return Result{Reason: ReasonError}, nil
-	case !moved:
+	case len(answered) == 0:
 		return Result{Reason: ReasonNotOpen}, nil
-	case q.failed(ctx, q.Apply(ctx, c.Agent, c.ID), "apply an answer"):
+	case q.failed(ctx, q.Apply(ctx, answered...), "apply an answer"):
 		return Result{Reason: ReasonApplyFailed, Option: &chosen.Option}, nil
 	}
 	return Result{Applied: true, Reason: ReasonApplied, Option: &chosen.Option}, nil
@@ -79,56 +79,69 @@ func (q *Queue) coolDown(ctx context.Context, r Reply, c Candidate) Result {
 	return Result{Reason: ReasonCooledDown}
 }
 
-// claimAnswer makes a candidate answered if it still stands as it was read, with those that were asked with it.
-func (q *Queue) claimAnswer(ctx context.Context, c Candidate, option int, turn Turn) (moved bool, err error) {
+// claimAnswer makes a candidate answered if it still stands as it was read, and gives it with those that were asked with
+// it; none if it was moved meanwhile.
+func (q *Queue) claimAnswer(ctx context.Context, c Candidate, option int, turn Turn) (answered []Candidate, err error) {
 	err = q.locked(ctx, c.Agent, turn, func(ctx context.Context) (err error) {
-		moved, err = q.answered(ctx, c, option)
+		answered, err = q.answered(ctx, c, option)
 		return err
 	})
-	return moved, err
+	return answered, err
 }
 
 // answered is claimAnswer in the caller's transaction.
-func (q *Queue) answered(ctx context.Context, c Candidate, option int) (moved bool, err error) {
-	if moved, err = q.Store.Move(ctx, Move{From: c, To: Answered, AnswerOption: &option}); err != nil || !moved {
-		return moved, err
+func (q *Queue) answered(ctx context.Context, c Candidate, option int) ([]Candidate, error) {
+	moved, err := q.Store.Move(ctx, Move{From: c, To: Answered, AnswerOption: &option})
+	if err != nil || !moved {
+		return nil, err
 	}
 	followers, err := q.Store.Followers(ctx, c.ID)
 	if err != nil {
-		return true, err
+		return nil, err
 	}
+	all := []Candidate{c}
 	for _, f := range followers {
-		if _, err := q.Store.Move(ctx, Move{From: f, To: Answered, AnswerOption: &option}); err != nil {
-			return true, err
+		moved, err := q.Store.Move(ctx, Move{From: f, To: Answered, AnswerOption: &option})
+		if err != nil {
+			return nil, err
+		}
+		if moved {
+			all = append(all, f)
 		}
 	}
-	return true, q.withdraw(ctx, c, bridge.ByAsker)
+	return all, q.withdraw(ctx, c, bridge.ByAsker)
 }
 
-// Apply counts the evidence of an answered candidate, once however often it is called.
-func (q *Queue) Apply(ctx context.Context, agent bridge.AgentID, id CandidateID) error {
+// Apply counts the evidence of answered candidates in one transaction, once however often it is called.
+func (q *Queue) Apply(ctx context.Context, answered ...Candidate) error {
 	return q.Store.Atomically(ctx, func(ctx context.Context) error {
-		c, err := q.Store.Candidate(ctx, agent, id)
-		if err != nil {
-			return err
-		}
-		if c.AnswerOption == nil {
-			return nil
-		}
-		first, err := q.Store.MarkApplied(ctx, id)
-		if err != nil || !first {
-			return err
-		}
-		for _, effect := range c.Effects(*c.AnswerOption) {
-			known, err := q.Store.Evidence(ctx, agent, effect.Key)
-			if err != nil {
-				return err
-			}
-			known.Key = effect.Key
-			if err := q.Store.SaveEvidence(ctx, agent, known.Answered(effect.Signal)); err != nil {
+		for _, c := range answered {
+			if err := q.apply(ctx, c.Agent, c.ID); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func (q *Queue) apply(ctx context.Context, agent bridge.AgentID, id CandidateID) error {
+	c, err := q.Store.Candidate(ctx, agent, id)
+	if err != nil || c.AnswerOption == nil {
+		return err
+	}
+	first, err := q.Store.MarkApplied(ctx, id)
+	if err != nil || !first {
+		return err
+	}
+	for _, effect := range c.Effects(*c.AnswerOption) {
+		known, err := q.Store.Evidence(ctx, agent, effect.Key)
+		if err != nil {
+			return err
+		}
+		known.Key = effect.Key
+		if err := q.Store.SaveEvidence(ctx, agent, known.Answered(effect.Signal)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -74,7 +74,9 @@ func (neverStale) Stale(context.Context, bridge.AgentID, []Candidate) (_, _ map[
 
 type inNoRoom struct{}
 
-func (inNoRoom) Withdraw(context.Context, bridge.QuestionID, bridge.CancelledBy, string) error { return nil }
+func (inNoRoom) Withdraw(context.Context, bridge.QuestionID, bridge.CancelledBy, string) error {
+	return nil
+}
 
 // off says whether the queue is switched off. It is, where that cannot be read.
 func (q *Queue) off(ctx context.Context) bool {
