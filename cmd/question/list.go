@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -20,24 +21,35 @@ import (
 
 func newList() *cobra.Command {
 	var conn connection
-	var state, correlationID string
+	var o client.ListOptions
+	var state string
 	var limit int
-	var asJSON bool
+	var all, asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the questions that this agent asked, newest first",
-		Example: "  question list --state pending",
+		Use:   "list",
+		Short: "List the questions that this agent asked, newest first",
+		Long: `List the questions that this agent asked, newest first.
+
+With --json it is one document, {"questions": [...], "next_cursor": ...}, however many requests it takes. The next_cursor is
+what --cursor takes to go on from there, and null at the end.`,
+		Example: "  question list --state pending\n  question list --correlation-id deploy-42 --json",
 		Args:    command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := client.ListOptions{State: schema.State(state), CorrelationID: correlationID}
-			states := []schema.State{schema.Pending, schema.Answered, schema.Expired, schema.Cancelled}
+			given := cmd.Flags().Changed
+			o.State = schema.State(state)
 			switch {
-			case cmd.Flags().Changed("state") && !slices.Contains(states, o.State):
+			case given("state") && !slices.Contains(states, state):
 				return fmt.Errorf("--state %q: it is pending, answered, expired or cancelled", state)
-			case cmd.Flags().Changed("correlation-id") && correlationID == "":
+			case given("correlation-id") && o.CorrelationID == "":
 				return errors.New("--correlation-id is empty")
+			case given("cursor") && o.Cursor == "":
+				return errors.New("--cursor is empty")
+			case all && given("limit"):
+				return errors.New("either --all or --limit")
 			case limit < 1:
 				return fmt.Errorf("--limit %d: at least 1 is needed", limit)
+			case all:
+				limit = math.MaxInt
 			}
 			api, err := conn.open(cmd, nil)
 			if err != nil {
@@ -57,18 +69,23 @@ func newList() *cobra.Command {
 			}
 			writeTable(cmd.OutOrStdout(), page.Questions, time.Now())
 			if page.NextCursor != "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "question: there are more; --limit says how many to list")
+				fmt.Fprintln(cmd.ErrOrStderr(), "question: there are more; --limit says how many to list, or --all")
 			}
 			return nil
 		},
 	}
 	conn.flags(cmd)
 	cmd.Flags().StringVar(&state, "state", "", "only questions in this `STATE`: pending, answered, expired or cancelled")
-	cmd.Flags().StringVar(&correlationID, "correlation-id", "", "only questions asked with this `ID`")
+	cmd.Flags().StringVar(&o.CorrelationID, "correlation-id", "", "only questions asked with this `ID`")
 	cmd.Flags().IntVar(&limit, "limit", 50, "list at most `N` questions")
+	cmd.Flags().BoolVar(&all, "all", false, "list all of them")
+	cmd.Flags().StringVar(&o.Cursor, "cursor", "", "go on from the `NEXT_CURSOR` of an earlier list")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's JSON documents, as one list")
+	command.Values(cmd, "state", states...)
 	return cmd
 }
+
+var states = []string{string(schema.Pending), string(schema.Answered), string(schema.Expired), string(schema.Cancelled)}
 
 // collect gives as many questions as the limit says, as if they were one page.
 func collect(ctx context.Context, api *client.Client, o client.ListOptions, limit int) (*client.Page, error) {
