@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -128,8 +129,12 @@ func TestCompletionDoesNotHang(t *testing.T) {
 	if completionTime != 2*time.Second {
 		t.Errorf("it waits %s", completionTime)
 	}
+	started := time.Now()
 	if offers, files := completed(t, "watch", ""); offers != "" || files || len(came) != 1 {
 		t.Errorf("offered %q", offers)
+	}
+	if waited := time.Since(started); waited > client.DefaultRequestTimeout/2 {
+		t.Errorf("it waited %s, as any other command would", waited)
 	}
 	for _, server := range []string{"", "http://127.0.0.1:1", "nonsense"} {
 		t.Setenv("QUESTION_SERVER", server)
