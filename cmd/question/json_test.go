@@ -70,7 +70,7 @@ func TestOneDocumentOnStdout(t *testing.T) {
 		{"ask OPS Deploy?", 0}, {"watch q_1", 0}, {"watch q_2", exitExpired}, {"watch q_3", exitCancelled}, {"show q_1", 0}, {"list", 0},
 		{"list --all", 0}, {"list --state pending", 0}, {"cancel q_3", 0}, {"cancel q_1", exitFailed}, {"pending", 0}, {"answer q_1 approve --yes", 0},
 		{"answer q_1 deny --yes", exitOther}, {"answer q_2 deny --yes", exitExpired}, {"validate", 0}, {"render", 0}, {"render --check", 0},
-		{"conform --embedded", 0}, {"version", 0}, {"certificate verify - --key " + someKey, exitNotGenuine},
+		{"version", 0}, {"certificate verify - --key " + someKey, exitNotGenuine},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			served(t, func(q *schema.Question) { byFederica(q); choose(q, "approve") }, func(q *schema.Question) { end(q, schema.Expired) }, func(q *schema.Question) { end(q, schema.Cancelled) })
