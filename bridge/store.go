@@ -75,6 +75,12 @@ type Store interface {
 	// FirstTime records a key and says whether it was new: courtesies are told once.
 	FirstTime(ctx context.Context, id QuestionID, key string) (bool, error)
 
+	// KeepResponse keeps the response to a request about a question; isNew is false, and nothing changes, when one is kept
+	// under its RequestID already. Whoever keeps one at the same time waits for the other's transaction to end.
+	KeepResponse(ctx context.Context, r KeptResponse) (isNew bool, err error)
+	// Response finds the response that was kept for a request; ok is false when there is none.
+	Response(ctx context.Context, id RequestID) (r KeptResponse, ok bool, err error)
+
 	// FinishInteraction marks an interaction as handled and erases its content. One that did not come by the inbox, or
 	// is finished already, is no error.
 	FinishInteraction(ctx context.Context, id InteractionID) error

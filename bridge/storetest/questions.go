@@ -101,8 +101,9 @@ var questions = []promise{
 		_, e4 := k.Posting(ctx, id)
 		_, e5 := k.Advance(ctx, id, 0, nil, false)
 		_, e6 := k.FirstTime(ctx, id, "key")
+		_, e7 := k.KeepResponse(ctx, response("key", id))
 		for what, err := range map[string]error{
-			"Question": e1, "QuestionByElicitation": e2, "Settle": e3, "Posting": e4, "Advance": e5, "FirstTime": e6,
+			"Question": e1, "QuestionByElicitation": e2, "Settle": e3, "Posting": e4, "Advance": e5, "FirstTime": e6, "KeepResponse": e7,
 			"SetDelivery":    k.SetDelivery(ctx, id, bridge.Delivery{State: bridge.Posted}),
 			"MoveQuestion":   k.MoveQuestion(ctx, id, room),
 			"SavePosting":    k.SavePosting(ctx, bridge.Posting{Question: id, Conversation: room, ChangedAt: start}),

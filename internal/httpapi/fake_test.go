@@ -313,10 +313,16 @@ type answer struct {
 
 func (h *house) do(method, path, secret, body string) answer {
 	h.Helper()
+	return h.send(method, path, secret, body, http.Header{})
+}
+
+func (h *house) send(method, path, secret, body string, header http.Header) answer {
+	h.Helper()
 	req, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
 	if err != nil {
 		h.Fatal(err)
 	}
+	req.Header = header
 	if secret != "" {
 		req.Header.Set("Authorization", "Bearer "+secret)
 	}
