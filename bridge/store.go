@@ -26,6 +26,9 @@ type Store interface {
 	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
 	// PendingIn gives the pending questions of a conversation, oldest first.
 	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)
+	// PendingAfter gives the pending questions of several conversations together, newest first; those that stand after a
+	// place in that order, where one is given.
+	PendingAfter(ctx context.Context, convs []ConversationID, after *Place, limit int) ([]Question, error)
 	// AskedAbout gives what an asker asked in a conversation about any revision of a subject: the pending questions, and
 	// those about the highest revision. Nobody else asks about it until the transaction ends.
 	AskedAbout(ctx context.Context, asker AgentID, conv ConversationID, subject string) ([]Question, error)

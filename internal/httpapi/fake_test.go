@@ -124,17 +124,17 @@ func (m *memory) Show(_ context.Context, who bridge.UserID, id bridge.QuestionID
 	return q, nil
 }
 
-func (m *memory) PendingFor(_ context.Context, who bridge.UserID, limit int) ([]bridge.Question, bool, error) {
+func (m *memory) PendingFor(_ context.Context, l bridge.PendingListing) ([]bridge.Question, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.shown = append(m.shown, who)
+	m.shown = append(m.shown, l.Who)
 	var found []bridge.Question
 	for _, id := range m.order {
-		if q := m.byID[id]; q.State == bridge.Pending && len(found) < limit {
+		if q := m.byID[id]; q.State == bridge.Pending && len(found) < l.Limit {
 			found = append(found, q)
 		}
 	}
-	return found, false, m.fail
+	return found, "", m.fail
 }
 
 func (m *memory) Answer(_ context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error) {

@@ -101,9 +101,6 @@ func questionID(r *http.Request) (bridge.QuestionID, error) {
 	return bridge.QuestionID(id), nil
 }
 
-// limits of a list.
-var listLimit = bounds{otherwise: 50, low: 1, high: 200}
-
 // list gives the asker's own questions, newest first. Every question of the page is read before the first is written.
 func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	l, err := listing(r, t.Agent)
@@ -114,14 +111,19 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	if err != nil {
 		return err
 	}
+	return reply(w, http.StatusOK, pageOf(found, next, dialect.ToQuestion))
+}
+
+// pageOf shows a page of a list.
+func pageOf(found []bridge.Question, next string, show func(bridge.Question) schema.Question) schema.Questions {
 	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
 	for _, q := range found {
-		page.Questions = append(page.Questions, dialect.ToQuestion(q))
+		page.Questions = append(page.Questions, show(q))
 	}
 	if next != "" {
 		page.NextCursor = &next
 	}
-	return reply(w, http.StatusOK, page)
+	return page
 }
 
 func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
@@ -135,15 +137,9 @@ func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
 	default:
 		return l, invalidParameter("state", "must be pending, answered, expired or cancelled")
 	}
-	if l.Limit, err = p.int("limit", listLimit); err != nil {
+	if l.Limit, l.Cursor, err = p.page(); err != nil {
 		return l, err
 	}
-	if l.CorrelationID, err = p.text("correlation_id"); err != nil {
-		return l, err
-	}
-	cursor, err := p.text("cursor")
-	if cursor != nil {
-		l.Cursor = *cursor
-	}
+	l.CorrelationID, err = p.text("correlation_id")
 	return l, err
 }

@@ -30,8 +30,9 @@ type Engine interface {
 	// Show gives a question to a person who may answer it, or might have. Otherwise it is CodeNotFound or CodeNotEligible,
 	// or a *bridge.ErrRetry where that cannot be told now.
 	Show(ctx context.Context, who bridge.UserID, id bridge.QuestionID) (bridge.Question, error)
-	// PendingFor gives the pending questions that a person may answer, newest first, at most limit.
-	PendingFor(ctx context.Context, who bridge.UserID, limit int) (all []bridge.Question, more bool, err error)
+	// PendingFor gives the pending questions that a person may answer, newest first, and the cursor of the next page, "" on
+	// the last.
+	PendingFor(ctx context.Context, l bridge.PendingListing) (page []bridge.Question, next string, err error)
 	// Answer takes a person's answer. Whoever is late gets the question as it was settled; errors besides those of Show are
 	// why the answer is none, and leave the question pending.
 	Answer(ctx context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error)
