@@ -10,9 +10,9 @@ import (
 )
 
 // IdempotencyKey is an [AskOption]: it names one asking, so that however often it is sent, also by another run of the
-// program, the question is asked once and the same response comes back. The same key with another ask is 409
-// idempotency_conflict. It is 1–255 printable ASCII characters without spaces, and is the agent's own: two agents may use
-// the same.
+// program, the question is asked once. What comes back is the first response again: the question as it was then, which
+// [Client.Fetch] and [Client.Await] have as it is now. The same key with another ask is 409 idempotency_conflict. It is
+// 1–255 printable ASCII characters without spaces, and counts for this agent and this room alone.
 type IdempotencyKey string
 
 // AskOption changes how a question is asked, and not the question.

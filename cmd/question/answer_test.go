@@ -75,10 +75,16 @@ func TestPending(t *testing.T) {
 	if err := json.Unmarshal([]byte(runs(t, 0, "pending", "--json").out), &list); err != nil || len(list.Questions) != 3 || list.Questions[0].Viewer != federica {
 		t.Errorf("%v %+v", err, list)
 	}
-	if got := runs(t, 0, "pending", "--limit", "2"); strings.Count(got.out, "q_") != 2 || !strings.Contains(got.err, "there may be more") {
+	if got := runs(t, 0, "pending", "--limit", "2"); strings.Count(got.out, "q_") != 2 || !strings.Contains(got.err, "there are more") {
 		t.Errorf("%+v", got)
 	}
-	for _, args := range [][]string{{"--limit", "0"}, {"--limit", "201"}, {"x"}} {
+	if got := runs(t, 0, "pending", "--all"); strings.Count(got.out, "q_") != 3 || got.err != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, 0, "pending", "--cursor", "2"); strings.Count(got.out, "q_") != 1 || !strings.Contains(got.out, "q_1") {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{{"--limit", "0"}, {"--all", "--limit", "2"}, {"--cursor", ""}, {"x"}} {
 		runs(t, 2, append([]string{"pending"}, args...)...)
 	}
 	served(t)

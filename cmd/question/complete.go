@@ -42,7 +42,7 @@ func (c *connection) answers() cobra.CompletionFunc {
 			return nil
 		}
 		if len(args) == 0 {
-			page, err := api.Pending(ctx, completions)
+			page, err := api.Pending(ctx, client.PendingOptions{PageSize: completions})
 			if err != nil {
 				return nil
 			}
