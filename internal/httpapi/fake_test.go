@@ -271,13 +271,13 @@ type house struct {
 	dana   string // a secret of a person
 	http   *http.Client
 	// pretends says that the engine fails as no engine does, so that what is answered need not be described.
-	pretends atomic.Bool
+	pretends *atomic.Bool
 }
 
 func newHouse(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *house {
 	t.Helper()
 	hub := wait.NewHub()
-	h := &house{T: t, hub: hub, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
+	h := &house{T: t, hub: hub, pretends: &atomic.Bool{}, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
 	h.secret = h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}})
 	h.dana = h.token(httpapi.TokenTerms{User: "@dana:example.org"})
 	config := httpapi.Config{

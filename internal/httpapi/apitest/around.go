@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"bytes"
-	"io"
 	"maps"
 	"net/http"
 )
@@ -50,26 +49,3 @@ func (h *held) Write(b []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (h *held) Unwrap() http.ResponseWriter { return h.ResponseWriter }
-
-// Transport holds what a client of the API is answered against the description.
-type Transport struct {
-	Report func(error)
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	if err := described().check(exchange{r.Method, r.URL, response.StatusCode, response.Header, body}); err != nil {
-		t.Report(err)
-	}
-	return response, nil
-}
