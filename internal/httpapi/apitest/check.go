@@ -39,15 +39,15 @@ func (d *description) check(e exchange) error {
 	if !ok {
 		return e.fault(fmt.Errorf("%s does not have the status", pattern))
 	}
-	if err := d.headers(response, e.header); err != nil {
-		return e.fault(err)
-	}
 	code := ""
 	if !head {
 		var err error
 		if code, err = d.body(response, e); err != nil {
 			return e.fault(err)
 		}
+	}
+	if err := d.headers(response, e.header); err != nil {
+		return e.fault(err)
 	}
 	d.saw(pattern, e.status, code)
 	return nil
