@@ -22,6 +22,9 @@ type Options struct {
 	Ready func(Addresses)
 	// Listeners that are open already, in place of those that the configuration names. Run closes them.
 	Listeners Listeners
+	// Waiting makes Run a standby: while another process serves the database, it waits for that one to end, and listens
+	// nowhere. It is called once, with who that is. If it is nil, such a database is an error.
+	Waiting func(holder string)
 }
 
 // Listeners are where the bridge is called. One that is nil is opened as the configuration says.
@@ -38,16 +41,20 @@ type Addresses struct {
 // does not answer yet is waited for; one that does not know us is an error.
 func Run(ctx context.Context, opts Options) error {
 	ctx = opts.Log.WithContext(ctx)
+	defer opts.Listeners.close()
+	b, err := assemble(ctx, opts)
+	if err != nil && ctx.Err() != nil { // asked to end while it waited
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer b.close()
 	listeners, err := opts.listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer listeners.close()
-	b, err := assemble(ctx, opts)
-	if err != nil {
-		return err
-	}
-	defer b.close()
 
 	err = b.run(ctx, listeners, opts.Ready)
 	if matrix.Hopeless(err) {
@@ -61,6 +68,7 @@ func Run(ctx context.Context, opts Options) error {
 func (b *parts) run(ctx context.Context, l Listeners, ready func(Addresses)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	b.serve(ctx, group, l)
+	group.Go(func() error { return b.store.Serves(ctx) })
 	group.Go(func() error { return b.channel.Run(ctx, b.receiver) })
 	group.Go(func() error { return b.outbox.Run(ctx) })
 	group.Go(func() error { return b.sweeper.Run(ctx) })

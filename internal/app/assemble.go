@@ -41,7 +41,7 @@ type parts struct {
 func assemble(ctx context.Context, opts Options) (*parts, error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
 	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Log: opts.Log,
+		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Waiting: opts.Waiting, Log: opts.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
-	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
+	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
 		b.close()
 		return nil, err
@@ -85,7 +85,13 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	return b, nil
 }
 
-func (b *parts) close() { _ = b.store.Close() }
+// close moves what is left in SQLite's log into the database, and closes that.
+func (b *parts) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	_ = b.store.Checkpoint(ctx) // what it leaves there is read at the next start
+	_ = b.store.Close()
+}
 
 // owed wakes whoever does what a commit added.
 func (b *parts) owed() {

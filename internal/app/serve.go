@@ -19,7 +19,12 @@ const (
 	appserviceHeader = 10 * time.Second
 	appserviceBody   = time.Minute
 	appserviceReply  = time.Minute
-	patience         = 10 * time.Second // for requests in hand, when shutting down
+)
+
+// What is in hand when the bridge is asked to end may go on so long.
+const (
+	patience = 10 * time.Second // requests
+	grace    = 5 * time.Second  // effects; one that is cut off is done again after the next start
 )
 
 // listen opens the listeners that were not given.

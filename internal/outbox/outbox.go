@@ -57,6 +57,8 @@ type Worker struct {
 	Parallel int
 	// Lease is how long a claimed effect belongs to us: longer than any handler takes.
 	Lease time.Duration
+	// Grace is how long effects in hand may go on once Run is asked to end. One that is cut off stays owed.
+	Grace time.Duration
 
 	once sync.Once
 	wake chan struct{}
@@ -80,13 +82,16 @@ func (w *Worker) Wake() {
 	}
 }
 
-// Run works until ctx ends, and returns after the effects in hand are done.
+// Run works until ctx ends, and returns after the effects in hand are done or cut off.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
+	inHand, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(w.Grace, cut) })()
 	slots := make(chan struct{}, max(w.Parallel, 1))
 	var running sync.WaitGroup
 	defer running.Wait()
-	for {
+	for ctx.Err() == nil {
 		free := cap(slots) - len(slots)
 		var claimed []bridge.Effect
 		if free > 0 {
@@ -98,19 +103,17 @@ func (w *Worker) Run(ctx context.Context) error {
 		for _, f := range claimed {
 			slots <- struct{}{}
 			running.Go(func() {
-				w.do(ctx, f)
+				w.do(inHand, f)
 				<-slots
 				w.Wake()
 			})
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 		if len(claimed) > 0 && len(claimed) == free {
 			continue // there may be more, as soon as a slot is free
 		}
 		w.sleep(ctx)
 	}
+	return nil
 }
 
 func (w *Worker) sleep(ctx context.Context) {
@@ -140,7 +143,7 @@ func (w *Worker) do(ctx context.Context, f bridge.Effect) {
 	}
 	err := run(ctx, kind.Handler, f)
 	if ctx.Err() != nil && err != nil {
-		return // stopping: the lease ends, and the effect is claimed again
+		return // cut off: the lease ends, and the effect is claimed again
 	}
 	// What was done while we were asked to stop is written down all the same, or it would be done twice.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestStore)

@@ -70,3 +70,6 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 	g.end(err)
 	return err
 }
+
+// CheckServing is one look at the serving lock.
+func (s *Store) CheckServing(ctx context.Context) error { return s.checkServing(ctx) }
