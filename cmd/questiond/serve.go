@@ -38,9 +38,9 @@ it waits until the first has ended, however that ended, and takes over.`,
 		forget := context.AfterFunc(ctx, func() { log.Info().Msg("Asked to end"); close(asked) })
 		defer forget()
 		opts := app.Options{
-			Config: cfg, Registration: reg, Log: *log,
+			Config: cfg, Registration: reg, Version: command.BuildVersion(), Log: *log,
 			Ready: func(at app.Addresses) {
-				log.Info().Str("api", at.API).Str("appservice", at.Appservice).Str("bot", cfg.BotID()).
+				log.Info().Str("api", at.API).Str("appservice", at.Appservice).Str("metrics", at.Metrics).Str("bot", cfg.BotID()).
 					Str("version", command.BuildVersion()).Msg("Serving")
 			},
 		}

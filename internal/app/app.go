@@ -17,8 +17,9 @@ import (
 type Options struct {
 	Config       config.Config
 	Registration config.Registration
+	Version      string // of this program
 	Log          zerolog.Logger
-	// Ready is called once, when both listeners are served and the homeserver knows the bot. It may be nil.
+	// Ready is called once, when the listeners are served and the homeserver knows the bot. It may be nil.
 	Ready func(Addresses)
 	// Listeners that are open already, in place of those that the configuration names. Run closes them.
 	Listeners Listeners
@@ -30,11 +31,13 @@ type Options struct {
 // Listeners are where the bridge is called. One that is nil is opened as the configuration says.
 type Listeners struct {
 	API, Appservice net.Listener
+	Metrics         net.Listener // nil for none, where the configuration names none either
 }
 
 // Addresses are the base URLs that the bridge is reached at, as it listens.
 type Addresses struct {
 	API, Appservice string
+	Metrics         string // "" for none
 }
 
 // Run serves until ctx ends, and returns nil then; an error means that it could not start or go on. A homeserver that

@@ -34,8 +34,11 @@ func (o Options) listen(ctx context.Context) (Listeners, error) {
 		at      *net.Listener
 		setting string
 		address string
-	}{{&l.API, "api.listen", o.Config.API.Listen}, {&l.Appservice, "appservice.listen", o.Config.Appservice.Listen}} {
-		if *want.at != nil {
+	}{
+		{&l.API, "api.listen", o.Config.API.Listen}, {&l.Appservice, "appservice.listen", o.Config.Appservice.Listen},
+		{&l.Metrics, "metrics.listen", o.Config.Metrics.Listen},
+	} {
+		if *want.at != nil || want.address == "" {
 			continue
 		}
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", want.address)
@@ -49,7 +52,7 @@ func (o Options) listen(ctx context.Context) (Listeners, error) {
 }
 
 func (l Listeners) close() {
-	for _, listener := range []net.Listener{l.API, l.Appservice} {
+	for _, listener := range []net.Listener{l.API, l.Appservice, l.Metrics} {
 		if listener != nil {
 			_ = listener.Close()
 		}
@@ -57,16 +60,25 @@ func (l Listeners) close() {
 }
 
 func (l Listeners) addresses() Addresses {
-	return Addresses{API: "http://" + l.API.Addr().String(), Appservice: "http://" + l.Appservice.Addr().String()}
+	at := Addresses{API: "http://" + l.API.Addr().String(), Appservice: "http://" + l.Appservice.Addr().String()}
+	if l.Metrics != nil {
+		at.Metrics = "http://" + l.Metrics.Addr().String() + "/metrics"
+	}
+	return at
 }
 
-// serve answers on both listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
+// serve answers on the listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
 func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
 	api := httpapi.HTTPServer(httpapi.New(b.api))
 	appservice := &http.Server{
-		Handler: b.channel.Handler(), ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
+		Handler:           b.metrics.Requests("appservice", b.channel.Handler()),
+		ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
 	}
-	for server, listener := range map[*http.Server]net.Listener{api: l.API, appservice: l.Appservice} {
+	listeners := map[*http.Server]net.Listener{api: l.API, appservice: l.Appservice}
+	if l.Metrics != nil {
+		listeners[httpapi.HTTPServer(b.metrics.Handler())] = l.Metrics
+	}
+	for server, listener := range listeners {
 		server.BaseContext = func(net.Listener) context.Context { return zerolog.Ctx(ctx).WithContext(context.Background()) }
 		group.Go(func() error {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -81,6 +81,14 @@ func (h *hooks) features() []bridge.Feature {
 	return []bridge.Feature{h.feature}
 }
 
+// observe lets somebody hear of every attempt.
+func (h *hooks) observe(attempt func(endpoint, result string, took time.Duration)) {
+	for i, lane := range h.lanes {
+		name := h.feature.Endpoints[i].Name
+		lane.Observe = func(_ bridge.Effect, r outbox.Result, took time.Duration) { attempt(name, string(r), took) }
+	}
+}
+
 // wake makes every lane look for what is owed.
 func (h *hooks) wake() {
 	for _, lane := range h.lanes {

@@ -44,6 +44,10 @@ func (s *Store) HotQueries() map[string]string {
 		"token":                   tokenByHash,
 		"claim deliveries":        s.claimDeliveries(),
 		"next delivery":           nextDelivery,
+		"count what is pending":   countPending,
+		"count what is owed":      countOwed,
+		"count the inbox":         countInbox,
+		"oldest delivery":         oldestDelivery,
 	}
 }
 

@@ -48,6 +48,7 @@ type Store struct {
 	db      *dbutil.Database
 	dialect dialect
 	gate    gate
+	path    string // of SQLite's file
 	serving serving
 }
 
@@ -65,7 +66,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func connect(c Config) (*Store, error) {
-	s := &Store{serving: serving{release: func() {}}}
+	s := &Store{path: c.Path, serving: serving{release: func() {}}}
 	config := dbutil.Config{}
 	switch c.Type {
 	case SQLite:
