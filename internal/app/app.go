@@ -3,6 +3,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -60,6 +61,9 @@ func Run(ctx context.Context, opts Options) error {
 	defer listeners.close()
 
 	err = b.run(ctx, listeners, opts.Ready)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // asked to end before it had begun all
+	}
 	if matrix.Hopeless(err) {
 		return fmt.Errorf("the homeserver does not know the bridge: %w (hint: it needs %s, and a restart; `questiond check` tells more)",
 			err, opts.Config.Appservice.Registration)

@@ -23,8 +23,9 @@ const (
 
 // What is in hand when the bridge is asked to end may go on so long.
 const (
-	patience = 10 * time.Second // requests
-	grace    = 5 * time.Second  // effects; one that is cut off is done again after the next start
+	patience = 10 * time.Second       // requests
+	linger   = 200 * time.Millisecond // requests that are just coming in: net/http drops what it has not read yet
+	grace    = 5 * time.Second        // effects; one that is cut off is done again after the next start
 )
 
 // listen opens the listeners that were not given.
@@ -81,21 +82,29 @@ func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
 	for server, listener := range listeners {
 		server.BaseContext = func(net.Listener) context.Context { return zerolog.Ctx(ctx).WithContext(context.Background()) }
 		group.Go(func() error {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+			err := server.Serve(listener)
+			if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) && ctx.Err() != nil {
+				return nil
 			}
-			return nil
+			return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 		})
 		group.Go(func() error {
 			<-ctx.Done()
 			b.hub.Close()
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-			defer cancel()
-			if err := server.Shutdown(end); err != nil {
-				zerolog.Ctx(ctx).Warn().Err(err).Str("address", listener.Addr().String()).Msg("Requests were cut off")
-				_ = server.Close()
-			}
+			end(zerolog.Ctx(ctx).WithContext(context.Background()), server, listener)
 			return nil
 		})
+	}
+}
+
+// end lets nobody in any more, and lets requests under way come to their end.
+func end(ctx context.Context, server *http.Server, listener net.Listener) {
+	_ = listener.Close()
+	time.Sleep(linger)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Str("address", listener.Addr().String()).Msg("Requests were cut off")
+		_ = server.Close()
 	}
 }
