@@ -309,6 +309,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	last   bool // on its connection
 }
 
 func (h *house) do(method, path, secret, body string) answer {
@@ -329,7 +330,7 @@ func (h *house) do(method, path, secret, body string) answer {
 	if err != nil {
 		h.Fatal(err)
 	}
-	return answer{res.StatusCode, res.Header, raw}
+	return answer{res.StatusCode, res.Header, raw, res.Close}
 }
 
 func (h *house) post(path, body string) answer { h.Helper(); return h.do("POST", path, h.secret, body) }
