@@ -1,4 +1,4 @@
--- v5 -> v6 (compatible with v4+): Since when an effect is owed, for whoever watches
+-- v6 -> v7 (compatible with v4+): Since when an effect is owed, for whoever watches
 
 -- When it was first due, however often it was put off since.
 ALTER TABLE effects ADD COLUMN owed_since BIGINT;
