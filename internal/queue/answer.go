@@ -19,8 +19,8 @@ type Reason string
 // The reasons (Question Queue, "Fail-closed behavior").
 const (
 	ReasonApplied     Reason = "applied"
-	ReasonCooledDown  Reason = "cooled"       // it was no answer: the candidate may be asked again after its cooldown
-	ReasonNotOpen     Reason = "not_open"     // it comes too late, or was never asked: nothing changed
+	ReasonCooled      Reason = "cooled"       // it was no answer: the candidate may be asked again after its cooldown
+	ReasonNotOpen     Reason = "not_open"     // it comes too late: nothing changed
 	ReasonApplyFailed Reason = "apply_failed" // it is answered, and its evidence is lost
 	ReasonDisabled    Reason = "disabled"
 	ReasonError       Reason = "error"
@@ -35,87 +35,70 @@ type Reply struct {
 }
 
 // Answer takes a reply. One that names an option answers the candidate, and then counts as evidence: a crash in between
-// loses the evidence and never counts it twice. Anything else cools it. A late reply changes nothing. An error is an
-// unknown candidate. (Question Queue, "Answer recognition", "Answers are evidence".)
+// loses the evidence and never counts it twice. Anything else cools it. A late reply changes nothing. The error is an
+// unknown candidate, or a turn out of its limits. (Question Queue, "Answer recognition", "Answers are evidence".)
 func (q *Queue) Answer(ctx context.Context, r Reply) (Result, error) {
-	if q.off(ctx) {
+	if err := r.Turn.Check(); err != nil {
+		return Result{Reason: ReasonError}, err
+	}
+	off, err := q.off(ctx)
+	switch {
+	case q.failed(ctx, err, "read the switch"):
+		return Result{Reason: ReasonError}, nil
+	case off:
 		return Result{Reason: ReasonDisabled}, nil
 	}
+	var result Result
+	var answered []Candidate
+	err = q.locked(ctx, r.Agent, r.Turn, func(ctx context.Context) (err error) {
+		result, answered, err = q.reply(ctx, r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Result{Reason: ReasonError}, q.fault(ctx, err, "record a reply")
+	case len(answered) == 0:
+		return result, nil
+	case q.failed(ctx, q.Apply(ctx, answered...), "apply an answer"):
+		return Result{Reason: ReasonApplyFailed, Option: result.Option}, nil
+	}
+	return Result{Applied: true, Reason: ReasonApplied, Option: result.Option}, nil
+}
+
+// reply does what a reply says in the caller's transaction. answered are all those candidates that it answers.
+func (q *Queue) reply(ctx context.Context, r Reply) (result Result, answered []Candidate, err error) {
 	c, err := q.Store.Candidate(ctx, r.Agent, r.Candidate)
 	if err != nil {
-		return Result{Reason: ReasonError}, q.faultOf(ctx, err, "read a candidate")
+		return Result{}, nil, err
 	}
 	if c.Status != Delivered && c.Status != Pending {
-		return Result{Reason: ReasonNotOpen}, nil
+		return Result{Reason: ReasonNotOpen}, nil, nil
 	}
 	chosen, ok := Recognize(c.Options, r.Text).(Chosen)
-	if !ok {
-		return q.coolDown(ctx, r, c), nil
+	e := repliedTo(c, r.Turn)
+	if ok {
+		e = answeredBy(c, chosen.Option, r.Turn)
 	}
-	answered, err := q.claimAnswer(ctx, c, chosen.Option, r.Turn)
+	moved, err := q.end(ctx, c, e)
 	switch {
-	case q.failed(ctx, err, "record an answer"):
-		return Result{Reason: ReasonError}, nil
-	case len(answered) == 0:
-		return Result{Reason: ReasonNotOpen}, nil
-	case q.failed(ctx, q.Apply(ctx, answered...), "apply an answer"):
-		return Result{Reason: ReasonApplyFailed, Option: &chosen.Option}, nil
+	case err != nil:
+		return Result{}, nil, err
+	case len(moved) == 0:
+		return Result{Reason: ReasonNotOpen}, nil, nil
+	case !ok:
+		return Result{Reason: ReasonCooled}, nil, nil
 	}
-	return Result{Applied: true, Reason: ReasonApplied, Option: &chosen.Option}, nil
+	return Result{Option: &chosen.Option}, moved, nil
 }
 
-func (q *Queue) coolDown(ctx context.Context, r Reply, c Candidate) Result {
-	var moved bool
-	err := q.locked(ctx, c.Agent, r.Turn, func(ctx context.Context) (err error) {
-		moved, err = q.cool(ctx, c, r.Turn+CooldownTurns, bridge.ByResponder)
-		return err
-	})
-	switch {
-	case q.failed(ctx, err, "cool a candidate"):
-		return Result{Reason: ReasonError}
-	case !moved:
-		return Result{Reason: ReasonNotOpen}
-	}
-	return Result{Reason: ReasonCooledDown}
-}
-
-// claimAnswer makes a candidate answered if it still stands as it was read, and gives it with those that were asked with
-// it; none if it was moved meanwhile.
-func (q *Queue) claimAnswer(ctx context.Context, c Candidate, option int, turn Turn) (answered []Candidate, err error) {
-	err = q.locked(ctx, c.Agent, turn, func(ctx context.Context) (err error) {
-		answered, err = q.answered(ctx, c, option)
-		return err
-	})
-	return answered, err
-}
-
-// answered is claimAnswer in the caller's transaction.
-func (q *Queue) answered(ctx context.Context, c Candidate, option int) ([]Candidate, error) {
-	moved, err := q.Store.Move(ctx, Move{From: c, To: Answered, AnswerOption: &option})
-	if err != nil || !moved {
-		return nil, err
-	}
-	followers, err := q.Store.Followers(ctx, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	all := []Candidate{c}
-	for _, f := range followers {
-		moved, err := q.Store.Move(ctx, Move{From: f, To: Answered, AnswerOption: &option})
-		if err != nil {
-			return nil, err
-		}
-		if moved {
-			all = append(all, f)
-		}
-	}
-	return all, q.withdraw(ctx, c, bridge.ByAsker)
-}
-
-// Apply counts the evidence of answered candidates in one transaction, once however often it is called.
+// Apply counts the evidence of answered candidates of one group, once however often it is called. It is a transaction of
+// its own.
 func (q *Queue) Apply(ctx context.Context, answered ...Candidate) error {
 	return q.Store.Atomically(ctx, func(ctx context.Context) error {
 		for _, c := range answered {
+			if err := q.Store.LockAgent(ctx, q.group(c.Agent)[0]); err != nil {
+				return err
+			}
 			if err := q.apply(ctx, c.Agent, c.ID); err != nil {
 				return err
 			}
@@ -138,7 +121,6 @@ func (q *Queue) apply(ctx context.Context, agent bridge.AgentID, id CandidateID)
 		if err != nil {
 			return err
 		}
-		known.Key = effect.Key
 		if err := q.Store.SaveEvidence(ctx, agent, known.Answered(effect.Signal)); err != nil {
 			return err
 		}

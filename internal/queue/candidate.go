@@ -2,6 +2,8 @@ package queue
 
 import (
 	"crypto/rand"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +16,21 @@ type CandidateID string
 // NewCandidateID makes an unguessable id: "c_" and 26 characters.
 func NewCandidateID() CandidateID { return CandidateID("c_" + strings.ToLower(rand.Text())) }
 
-// Turn is the host's count of its turns. It is at least 0, and only grows.
+// Turn is the host's count of its turns. It is 0 to [MaxTurn], and only grows.
 type Turn int64
+
+// CodeInvalidTurn is a turn outside of its limits.
+const CodeInvalidTurn bridge.Code = "invalid_turn"
+
+// Check says whether the turn is within its limits; the error is a *bridge.Error with [CodeInvalidTurn].
+func (t Turn) Check() error {
+	if t < 0 || t > MaxTurn {
+		return &bridge.Error{Code: CodeInvalidTurn, Field: "/turn", Reason: turnRule}
+	}
+	return nil
+}
+
+var turnRule = fmt.Sprintf("must be 0 to %d", MaxTurn)
 
 // Kind is what kind of uncertainty a candidate is about; it is one of three.
 type Kind string
@@ -60,22 +75,22 @@ type Candidate struct {
 	// Targets are the facts that the answer would resolve.
 	Targets []Target
 	Options []Option
-	// Disjunction names the disjunction that this is about; "" for none. An answered one is asked again only under another.
-	Disjunction string
-	CueTokens   []string // sorted, each once; see [CueTokens]
+	Disjunction string   // the host's id of the disjunction that it is about; "" for none
+	CueTokens   []string // see [CueTokens]
 
 	Status        Status
 	AskCount      int
-	DeliveredTurn *Turn
 	CreatedTurn   Turn
-	ExpiresTurn   Turn // the last turn on which it may be delivered
-	LastSeenTurn  Turn
-	CooldownUntil *Turn // not delivered before it
-	AnswerOption  *int  // of Options, from 0; what was typed is never kept
+	ExpiresTurn   Turn  // the last turn on which it may be delivered
+	LastSeenTurn  Turn  // when the ambiguity, or one of the targets, was met last
+	DeliveredTurn *Turn // of the last delivery; nil before the first
+	CooldownUntil *Turn // of a cooled one: not delivered before it
+	ResolvedTurn  *Turn // when it was answered, cooled or expired; nil while it is pending or delivered
+	AnswerOption  *int  // of Options, from 0, of an answered one; what was typed is never kept
 
 	CreatedAt time.Time
 	Question  bridge.QuestionID // how it was asked last, where the bridge asked it; ""
-	Leader    CandidateID       // of an equal candidate of the group, whose delivery was this one's too; ""
+	Leader    CandidateID       // an equal candidate of the group, whose last delivery was this one's too; ""
 	Applied   bool              // its answer's evidence is counted
 }
 
@@ -106,9 +121,11 @@ func (c Candidate) Gate(turn Turn) bool {
 	return c.Signal.known() && age >= 0 && age <= RecentUseTurns
 }
 
-// Deliverable says whether its status lets it be delivered on a turn.
+// Deliverable says whether a candidate may be delivered on a turn: it is pending or past its cooldown, has not lapsed and
+// passes the gate.
 func (c Candidate) Deliverable(turn Turn) bool {
-	return c.Status == Pending || c.Status == Cooled && (c.CooldownUntil == nil || turn >= *c.CooldownUntil)
+	waits := c.Status == Pending || c.Status == Cooled && (c.CooldownUntil == nil || turn >= *c.CooldownUntil)
+	return waits && !c.Lapsed(turn) && c.Gate(turn)
 }
 
 // Lapsed says whether a candidate waited too long for its delivery, also one that cooled.
@@ -119,6 +136,46 @@ func (c Candidate) Lapsed(turn Turn) bool {
 // Ignored says whether it was delivered and nobody replied in time.
 func (c Candidate) Ignored(turn Turn) bool {
 	return c.Status == Delivered && c.DeliveredTurn != nil && turn >= *c.DeliveredTurn+CooldownTurns
+}
+
+// Kept says whether a candidate is younger than its retention, which begins when it is resolved, and before that with its
+// last use.
+func (c Candidate) Kept(turn Turn) bool {
+	since := c.LastSeenTurn
+	if c.ResolvedTurn != nil {
+		since = *c.ResolvedTurn
+	}
+	return turn-since <= RetentionTurns
+}
+
+// Equal says whether one answer answers both candidates: their kind, text and options are the same, in the same order,
+// case and punctuation aside. Whose they are and what they are about does not matter.
+func (c Candidate) Equal(other Candidate) bool {
+	return c.Kind == other.Kind && SameText(c.Text) == SameText(other.Text) &&
+		slices.EqualFunc(c.Options, other.Options, func(a, b Option) bool { return normalized(a.Label) == normalized(b.Label) })
+}
+
+// The candidate after each move.
+
+func (c Candidate) delivered(turn Turn, q bridge.QuestionID, leader CandidateID) Candidate {
+	c.Status, c.AskCount, c.DeliveredTurn = Delivered, c.AskCount+1, &turn
+	c.Question, c.Leader, c.CooldownUntil, c.ResolvedTurn = q, leader, nil, nil
+	return c
+}
+
+func (c Candidate) answered(turn Turn, option int) Candidate {
+	c.Status, c.AnswerOption, c.ResolvedTurn = Answered, &option, &turn
+	return c
+}
+
+func (c Candidate) cooled(turn, until Turn) Candidate {
+	c.Status, c.CooldownUntil, c.ResolvedTurn = Cooled, &until, &turn
+	return c
+}
+
+func (c Candidate) expired(turn Turn) Candidate {
+	c.Status, c.CooldownUntil, c.ResolvedTurn = Expired, nil, &turn
+	return c
 }
 
 func (k Kind) known() bool { return k == Disjunction || k == Confirmation || k == Referent }

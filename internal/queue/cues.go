@@ -9,9 +9,9 @@ import (
 var cueToken = regexp.MustCompile(`[a-z0-9]{3,}`)
 
 // CueTokens gives what a question is recognized as relevant by: runs of three or more ASCII letters and digits of the
-// texts in lower case, without stop words, sorted, each once. (Question Queue, "Data model", cue_tokens.)
+// texts in lower case, without stop words, sorted, each once; never nil. (Question Queue, "Data model", cue_tokens.)
 func CueTokens(texts ...string) []string {
-	var tokens []string
+	tokens := []string{}
 	for _, text := range texts {
 		for _, token := range cueToken.FindAllString(strings.ToLower(text), -1) {
 			if !stopWords[token] {

@@ -21,19 +21,22 @@ const (
 	BucketTTL    = 7 * 24 * time.Hour // an agent whose turns began anew is locked out for no longer
 )
 
-// How the ledger of targets counts (Question Queue, "Answers are evidence").
+// How the ledger of targets counts (Question Queue, "Answers are evidence"; the figures are those of the document's
+// ConfidenceField and ObservationProtocol).
 const (
 	startConfidence    = 0.5
 	actedSignal        = 0.9
 	contradictedSignal = 0.1
-	evidenceCap        = 20 // observations beyond it weigh as if they were the last of so many
+	evidenceCap        = 20 // an observation beyond it has the weight of the last one up to it: 1/21
 )
 
-// Limits of one proposal.
+// Limits of what is handed in. Whatever keeps those of a proposal can be asked in a room.
 const (
 	MaxText    = 2000 // characters of the question
 	MaxOptions = 20
 	MaxLabel   = 200 // characters
 	MaxKeys    = 100 // target keys, and keys of each list of an option
 	MaxKey     = 255 // characters
+
+	MaxTurn Turn = 1<<53 - 1 // what every language's JSON holds exactly
 )

@@ -11,7 +11,7 @@ type Evidence struct {
 
 // Observed is the evidence after one more observation of a signal from 0 to 1.
 func (e Evidence) Observed(signal float64) Evidence {
-	if e.Count == 0 && e.Confidence == 0 {
+	if e.Count == 0 {
 		e.Confidence = startConfidence
 	}
 	e.Count = min(e.Count+1, evidenceCap)
@@ -34,12 +34,12 @@ type Effect struct {
 }
 
 // Effects are what choosing an option says about the ledger's targets. Answers about a disjunction or a referent are
-// recorded only, save for the keys whose target asks for confidence.
+// recorded only, save for the keys whose target asks for confidence. (Question Queue, "Answers are evidence".)
 func (c Candidate) Effects(option int) []Effect {
 	var out []Effect
 	add := func(keys []string, signal float64) {
 		for _, key := range keys {
-			if c.counts(key) && !slices.ContainsFunc(out, func(e Effect) bool { return e.Key == key }) {
+			if c.counts(key) {
 				out = append(out, Effect{key, signal})
 			}
 		}

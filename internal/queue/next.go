@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -14,6 +13,9 @@ type Request struct {
 	Turn  Turn
 	// Cues are tokens of what the turn is about, see [CueTokens]; nil for whatever is next.
 	Cues []string
+	// Whom is the person who would be asked, or the room that would be as a whole, and has a [PersonBudget]; "" for nobody
+	// that the bridge knows.
+	Whom string
 	// Delivery asks the candidate, as part of its claim; nil where the host does that by itself.
 	Delivery Delivery
 }
@@ -26,17 +28,20 @@ type Delivery interface {
 }
 
 // Next gives the one question that the agent may ask on a turn, or nil. It is delivered with that, and has spent the
-// budget; nothing is spent when there is none. Before, what waited too long expires, and what nobody replied to cools.
-// (Question Queue, "The budget", "Relevance timing", "Expiry and dedup".)
+// budgets; nothing is spent when there is none. Before that, whatever nobody replied to cools, and what waited too long or
+// is stale expires. (Question Queue, "The budget", "Relevance timing", "Expiry and dedup".)
 func (q *Queue) Next(ctx context.Context, r Request) (*Candidate, error) {
-	if q.off(ctx) {
+	if err := r.Turn.Check(); err != nil {
+		return nil, err
+	}
+	if q.idle(ctx) {
 		return nil, nil
 	}
-	if q.failed(ctx, q.age(ctx, r.Agent, r.Turn), "age candidates") {
+	if q.failed(ctx, q.age(ctx, r.Agent, r.Turn), "age candidates") || q.failed(ctx, q.recall(ctx, r), "check what is asked") {
 		return nil, nil
 	}
-	may, err := q.Store.CanSpend(ctx, q.spending(r))
-	if q.failed(ctx, err, "read the budget") || !may {
+	left, err := q.Store.BudgetLeft(ctx, q.spending(r))
+	if q.failed(ctx, err, "read the budget") || !left {
 		return nil, nil
 	}
 	fit, err := q.fit(ctx, r)
@@ -44,11 +49,8 @@ func (q *Queue) Next(ctx context.Context, r Request) (*Candidate, error) {
 		return nil, nil
 	}
 	claimed, err := q.claim(ctx, r, fit)
-	if errors.Is(err, errNothing) {
-		return nil, nil
-	}
-	if err := q.faultOf(ctx, err, "claim a candidate"); err != nil {
-		return nil, err
+	if err != nil && !errors.Is(err, errNothing) {
+		return nil, q.fault(ctx, err, "claim a candidate")
 	}
 	return claimed, nil
 }
@@ -58,75 +60,19 @@ func (q *Queue) spending(r Request) Spending {
 	return Spending{Agent: r.Agent, Turn: r.Turn, Now: now, Until: now.Add(BucketTTL)}
 }
 
-// ageBatch is how many candidates one turn expires and cools.
-const ageBatch = 1000
+// mostAsked is how many candidates that wait for a reply are checked on one turn; there are few, as asking is rationed.
+const mostAsked = 200
 
-// age expires what waited too long and cools what was ignored, with the questions in rooms that they were asked by.
-func (q *Queue) age(ctx context.Context, agent bridge.AgentID, turn Turn) error {
-	return q.locked(ctx, agent, turn, func(ctx context.Context) error {
-		lapsed, err := q.Store.Lapsed(ctx, agent, turn, ageBatch)
-		if err != nil {
-			return err
-		}
-		if _, err := q.expire(ctx, lapsed); err != nil {
-			return err
-		}
-		ignored, err := q.Store.Ignored(ctx, agent, turn, ageBatch)
-		if err != nil {
-			return err
-		}
-		for _, c := range ignored {
-			if _, err := q.cool(ctx, c, *c.DeliveredTurn+CooldownTurns, bridge.ByAsker); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// expire expires candidates that still stand as they were read, in the caller's transaction.
-func (q *Queue) expire(ctx context.Context, candidates []Candidate) (expired int, err error) {
-	for _, c := range candidates {
-		moved, err := q.Store.Move(ctx, Move{From: c, To: Expired})
-		if err != nil {
-			return 0, err
-		}
-		if !moved {
-			continue
-		}
-		expired++
-		if err := q.withdraw(ctx, c, bridge.ByAsker); err != nil {
-			return 0, err
-		}
-	}
-	return expired, nil
-}
-
-// cool cools a candidate that still stands as it was read, and those that were asked with it, in the caller's transaction.
-func (q *Queue) cool(ctx context.Context, c Candidate, until Turn, by bridge.CancelledBy) (moved bool, err error) {
-	moved, err = q.Store.Move(ctx, Move{From: c, To: Cooled, CooldownUntil: &until})
-	if err != nil || !moved {
-		return moved, err
-	}
-	followers, err := q.Store.Followers(ctx, c.ID)
-	if err != nil {
-		return true, err
-	}
-	for _, f := range followers {
-		until := *f.DeliveredTurn + CooldownTurns
-		if _, err := q.Store.Move(ctx, Move{From: f, To: Cooled, CooldownUntil: &until}); err != nil {
-			return true, err
-		}
-	}
-	return true, q.withdraw(ctx, c, by)
-}
-
-// withdraw ends the question that a delivered candidate was asked by.
-func (q *Queue) withdraw(ctx context.Context, c Candidate, by bridge.CancelledBy) error {
-	if c.Question == "" || c.Status != Delivered || c.Leader != "" {
+// recall expires what was delivered and is stale.
+func (q *Queue) recall(ctx context.Context, r Request) error {
+	if q.Staleness == nil {
 		return nil
 	}
-	return q.Withdrawer.Withdraw(ctx, c.Question, by, ReasonCooled)
+	asked, _, err := q.Store.ListCandidates(ctx, Listing{Agent: r.Agent, Status: Delivered, Limit: mostAsked})
+	if err == nil && len(asked) > 0 {
+		_, err = q.fresh(ctx, r, asked)
+	}
+	return err
 }
 
 // How many candidates are looked at together, and on one turn.
@@ -138,8 +84,8 @@ const (
 // fit gives candidates that may be claimed, in order of delivery. Stale ones are expired on the way.
 func (q *Queue) fit(ctx context.Context, r Request) ([]Candidate, error) {
 	w := Window{Agent: r.Agent, Turn: r.Turn, Cues: r.Cues, Limit: pageSize}
-	for seen := 0; seen < mostSeen; seen += pageSize {
-		page, err := q.Store.Waiting(ctx, w)
+	for range mostSeen / pageSize {
+		page, err := q.Store.WaitingCandidates(ctx, w)
 		if err != nil || len(page) == 0 {
 			return nil, err
 		}
@@ -152,45 +98,46 @@ func (q *Queue) fit(ctx context.Context, r Request) ([]Candidate, error) {
 	return nil, nil
 }
 
-// fresh gives those that are not stale, and expires those that are.
-func (q *Queue) fresh(ctx context.Context, r Request, page []Candidate) ([]Candidate, error) {
-	stale, failed := q.Staleness.Stale(ctx, r.Agent, page)
-	var gone, fresh []Candidate
-	for _, c := range page {
+// fresh gives the candidates that are not stale, and expires those that are. One that cannot be checked is neither.
+func (q *Queue) fresh(ctx context.Context, r Request, candidates []Candidate) ([]Candidate, error) {
+	if q.Staleness == nil {
+		return candidates, nil
+	}
+	stale, failed := q.Staleness.Stale(ctx, r.Agent, candidates)
+	var old, fresh []Candidate
+	for _, c := range candidates {
 		switch {
 		case failed[c.ID]:
 		case stale[c.ID]:
-			gone = append(gone, c)
+			old = append(old, c)
 		default:
 			fresh = append(fresh, c)
 		}
 	}
-	if len(gone) == 0 {
+	if len(old) == 0 {
 		return fresh, nil
 	}
-	err := q.locked(ctx, r.Agent, r.Turn, func(ctx context.Context) error {
-		_, err := q.expire(ctx, gone)
+	return fresh, q.locked(ctx, r.Agent, r.Turn, func(ctx context.Context) error {
+		_, err := q.expire(ctx, r.Turn, old)
 		return err
 	})
-	return fresh, err
 }
 
-// errNothing takes a claim back that found no candidate: it spends nothing.
+// errNothing takes a claim back that delivered nothing.
 var errNothing = errors.New("nothing to deliver")
 
-// claim spends the budget and delivers the first candidate that is still to be had, in one transaction.
+// claim spends the budgets and delivers the first candidate that is still to be had, in one transaction.
 func (q *Queue) claim(ctx context.Context, r Request, fit []Candidate) (claimed *Candidate, err error) {
 	err = q.locked(ctx, r.Agent, r.Turn, func(ctx context.Context) error {
 		claimed = nil
-		granted, err := q.Store.Spend(ctx, q.spending(r))
-		if err != nil {
+		switch granted, err := q.spend(ctx, r); {
+		case err != nil:
 			return err
-		}
-		if !granted {
+		case !granted:
 			return errNothing
 		}
 		for _, c := range fit {
-			if claimed, err = q.deliver(ctx, r, c); claimed != nil || err != nil {
+			if claimed, err = q.deliver(ctx, r, c.ID); claimed != nil || err != nil {
 				return err
 			}
 		}
@@ -202,54 +149,36 @@ func (q *Queue) claim(ctx context.Context, r Request, fit []Candidate) (claimed 
 	return claimed, nil
 }
 
+// spend takes one delivery from the agent's budget, and one ask from that of whoever is asked.
+func (q *Queue) spend(ctx context.Context, r Request) (granted bool, err error) {
+	granted, err = q.Store.SpendBudget(ctx, q.spending(r))
+	if err != nil || !granted || r.Whom == "" || q.PersonBudget == (PersonBudget{}) {
+		return granted, err
+	}
+	return q.Store.SpendPersonBudget(ctx, PersonSpending{Whom: r.Whom, Now: q.Clock.Now(), PersonBudget: q.PersonBudget})
+}
+
 // deliver claims one candidate, and gives nil if that is not to be had any more.
-func (q *Queue) deliver(ctx context.Context, r Request, c Candidate) (*Candidate, error) {
-	m := Move{From: c, To: Delivered, DeliveredTurn: &r.Turn}
+func (q *Queue) deliver(ctx context.Context, r Request, id CandidateID) (*Candidate, error) {
+	c, err := q.Store.Candidate(ctx, r.Agent, id)
+	if bridge.CodeOf(err) == CodeCandidateUnknown { // it was pruned
+		return nil, nil
+	}
+	if err != nil || !c.Deliverable(r.Turn) {
+		return nil, err
+	}
+	var asked bridge.QuestionID
 	if r.Delivery != nil {
-		var err error
-		if m.Question, err = r.Delivery.Deliver(ctx, c); err != nil {
+		if asked, err = r.Delivery.Deliver(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	moved, err := q.Store.Move(ctx, m)
-	if err != nil || !moved {
+	delivered := c.delivered(r.Turn, asked, "")
+	switch moved, err := q.Store.MoveCandidate(ctx, c, delivered); {
+	case err != nil:
 		return nil, err
+	case !moved: // and so there must not be a question of it either
+		return nil, errNothing
 	}
-	if err := q.follow(ctx, c, m.Question); err != nil {
-		return nil, err
-	}
-	c.Status, c.AskCount, c.DeliveredTurn, c.Question, c.CooldownUntil = Delivered, c.AskCount+1, &r.Turn, m.Question, nil
-	return &c, nil
-}
-
-// follow delivers the equal candidates of the agent's group with this one, at no cost of theirs.
-func (q *Queue) follow(ctx context.Context, c Candidate, asked bridge.QuestionID) error {
-	others := q.others(c.Agent)
-	if len(others) == 0 {
-		return nil
-	}
-	equals, err := q.Store.Equals(ctx, c, others)
-	if err != nil {
-		return err
-	}
-	for _, e := range equals {
-		turn, _, err := q.Store.HighestTurn(ctx, e.Agent)
-		if err != nil {
-			return err
-		}
-		if _, err := q.Store.Move(ctx, Move{From: e, To: Delivered, DeliveredTurn: &turn, Question: asked, Leader: c.ID}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// others are the other agents of an agent's group.
-func (q *Queue) others(agent bridge.AgentID) []bridge.AgentID {
-	for _, group := range q.Groups {
-		if slices.Contains(group, agent) {
-			return slices.DeleteFunc(slices.Clone(group), func(a bridge.AgentID) bool { return a == agent })
-		}
-	}
-	return nil
+	return &delivered, q.lead(ctx, delivered)
 }

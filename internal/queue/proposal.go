@@ -17,10 +17,10 @@ type Proposal struct {
 	Text        string // 1 to [MaxText] characters
 	Kind        Kind
 	Signal      Signal
-	Source      string // at most [MaxKey] characters
-	Targets     []Target
-	Options     []Option // 1 to [MaxOptions], with labels that differ as [Recognize] reads them
-	Disjunction string   // at most [MaxKey] characters
+	Source      string   // at most [MaxKey] characters; "" for none
+	Targets     []Target // at most [MaxKeys], each key once
+	Options     []Option // 1 to [MaxOptions], with labels that [Recognize] can tell apart
+	Disjunction string   // at most [MaxKey] characters; "" for none
 }
 
 // CodeInvalidCandidate is a proposal that breaks a rule: a fault of its producer, which another try does not mend.
@@ -30,20 +30,24 @@ const CodeInvalidCandidate bridge.Code = "invalid_candidate"
 // JSON pointer into the wire form.
 func (p Proposal) Check() error {
 	k := &proposalCheck{}
-	k.rule(p.Turn >= 0, "/turn", "must be 0 or more")
+	k.rule(p.Turn.Check() == nil, "/turn", turnRule)
 	k.text("/question_text", p.Text, MaxText)
 	k.rule(p.Kind.known(), "/kind", "must be disjunction, confirmation or referent")
 	k.rule(p.Signal.known(), "/ambiguity_signal", "must be disjunction, gate_refusal or evidence_gap")
-	k.rule(len(p.Source) <= MaxKey, "/source_module", fmt.Sprintf("must be at most %d characters", MaxKey))
-	k.rule(len(p.Disjunction) <= MaxKey, "/disjunction_id", fmt.Sprintf("must be at most %d characters", MaxKey))
-	keys := make([]string, len(p.Targets))
-	for i, t := range p.Targets {
-		keys[i] = t.Key
-	}
-	k.keys("/target_keys", keys)
+	k.length("/source_module", p.Source, MaxKey)
+	k.length("/disjunction_id", p.Disjunction, MaxKey)
+	k.keys("/target_keys", keysOf(p.Targets))
 	k.rule(len(p.Options) >= 1 && len(p.Options) <= MaxOptions, "/options", fmt.Sprintf("must be 1 to %d options", MaxOptions))
 	k.options(p.Options)
 	return k.fault
+}
+
+func keysOf(targets []Target) []string {
+	keys := make([]string, len(targets))
+	for i, t := range targets {
+		keys[i] = t.Key
+	}
+	return keys
 }
 
 type proposalCheck struct{ fault error }
@@ -54,17 +58,23 @@ func (k *proposalCheck) rule(kept bool, field, reason string) {
 	}
 }
 
+// text is something that people read.
 func (k *proposalCheck) text(field, text string, most int) {
-	k.rule(strings.TrimSpace(text) != "", field, "must not be empty")
+	k.rule(normalized(text) != "", field, "must hold more than white space and punctuation")
+	k.length(field, text, most)
+}
+
+func (k *proposalCheck) length(field, text string, most int) {
 	k.rule(utf8.RuneCountInString(text) <= most, field, fmt.Sprintf("must be at most %d characters", most))
-	k.rule(storable(text), field, "must be valid UTF-8 without NUL")
+	k.rule(utf8.ValidString(text) && !strings.ContainsRune(text, 0), field, "must be valid UTF-8 without NUL")
 }
 
 func (k *proposalCheck) keys(field string, keys []string) {
 	k.rule(len(keys) <= MaxKeys, field, fmt.Sprintf("must be at most %d keys", MaxKeys))
 	for i, key := range keys {
 		at := fmt.Sprintf("%s/%d", field, i)
-		k.text(at, key, MaxKey)
+		k.rule(key != "", at, "must not be empty")
+		k.length(at, key, MaxKey)
 		k.rule(!slices.Contains(keys[:i], key), at, "must differ from the keys before it")
 	}
 }
@@ -73,11 +83,10 @@ func (k *proposalCheck) options(options []Option) {
 	seen := map[string]bool{}
 	for i, o := range options {
 		at := fmt.Sprintf("/options/%d", i)
-		label := normalized(o.Label)
+		label := bridge.Fold(o.Label)
 		k.text(at+"/label", o.Label, MaxLabel)
-		k.rule(label != "", at+"/label", "must hold more than punctuation")
-		k.rule(!seen[label], at+"/label", "must differ from the labels before it, case and punctuation aside")
-		k.rule(!deflections[label], at+"/label", "must not be a phrase that declines to answer")
+		k.rule(!seen[label], at+"/label", "must differ from the labels before it, case aside")
+		k.rule(!isDeflection(label), at+"/label", "must not be a phrase that declines to answer")
 		seen[label] = true
 		k.keys(at+"/acted", o.Acted)
 		k.keys(at+"/contradicted", o.Contradicted)
@@ -86,8 +95,6 @@ func (k *proposalCheck) options(options []Option) {
 		}
 	}
 }
-
-func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 // candidate is the proposal as a new candidate.
 func (p Proposal) candidate(now time.Time) Candidate {
@@ -102,37 +109,29 @@ func (p Proposal) candidate(now time.Time) Candidate {
 	}
 }
 
-// SameText is what two question texts are compared by.
-func SameText(text string) string { return normalized(text) }
-
 // Repeats says whether the proposal asks for what a candidate of the same agent asks already: the same text; or the same
-// kind and, while the candidate is open, a target key in common. One that was answered counts, within [RetentionTurns] of
-// its creation, only if it was about the very same keys or the same disjunction. (Question Queue, "Expiry and dedup", with
-// the fix that its known limitation names.)
+// kind and, while the candidate is open, a target key in common. One that was answered counts as long as it is kept, and
+// only if it was about the very same keys or the same disjunction. (Question Queue, "Expiry and dedup", with the fix that
+// its known limitation names.)
 func (p Proposal) Repeats(c Candidate) bool {
-	recent := p.Turn-c.CreatedTurn <= RetentionTurns
-	if !c.Open() && (c.Status != Answered || !recent) {
+	if !c.Open() && (c.Status != Answered || !c.Kept(p.Turn)) {
 		return false
 	}
-	if normalized(p.Text) == normalized(c.Text) {
+	if SameText(p.Text) == SameText(c.Text) {
 		return true
 	}
 	if p.Kind != c.Kind {
 		return false
 	}
-	theirs := map[string]bool{}
-	for _, t := range c.Targets {
-		theirs[t.Key] = true
-	}
-	shared := 0
+	theirs, shared := keysOf(c.Targets), 0
 	for _, t := range p.Targets {
-		if theirs[t.Key] {
+		if slices.Contains(theirs, t.Key) {
 			shared++
 		}
 	}
 	if c.Open() {
 		return shared > 0
 	}
-	same := shared > 0 && shared == len(p.Targets) && shared == len(c.Targets)
+	same := shared > 0 && shared == len(p.Targets) && shared == len(theirs)
 	return same || p.Disjunction != "" && p.Disjunction == c.Disjunction
 }

@@ -1,8 +1,10 @@
 package queue
 
 import (
-	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"superpipeline.dev/question-bridge/bridge"
 )
@@ -24,10 +26,10 @@ func (Deflected) recognition()    {}
 func (Unrecognized) recognition() {}
 
 // Recognize says what a reply means. A deflection goes first, so that a reply which is no answer never counts as one;
-// then what [bridge.Match] reads as exactly one option; then the one option whose label equals the reply but for
-// punctuation. Numbers are read before punctuation is taken away: "1.5" is not 15. (Question Queue, "Answer recognition".)
+// then what [bridge.Match] reads as exactly one option, as everywhere; then the one option whose label or number equals
+// the reply but for punctuation. (Question Queue, "Answer recognition".)
 func Recognize(options []Option, reply string) Recognition {
-	if IsDeflection(reply) {
+	if isDeflection(reply) {
 		return Deflected{}
 	}
 	switch m := bridge.Match(labelled(options), reply).(type) {
@@ -36,20 +38,20 @@ func Recognize(options []Option, reply string) Recognition {
 	case bridge.Ambiguous, bridge.OutOfRange:
 		return Unrecognized{}
 	}
-	said, chosen := normalized(reply), -1
+	said, named := normalized(reply), -1
 	for i, o := range options {
-		if said == "" || normalized(o.Label) != said {
+		if said == "" || said != normalized(o.Label) && said != strconv.Itoa(i+1) {
 			continue
 		}
-		if chosen >= 0 {
+		if named >= 0 {
 			return Unrecognized{}
 		}
-		chosen = i
+		named = i
 	}
-	if chosen < 0 {
+	if named < 0 {
 		return Unrecognized{}
 	}
-	return Chosen{chosen}
+	return Chosen{named}
 }
 
 func labelled(options []Option) []bridge.Option {
@@ -60,30 +62,47 @@ func labelled(options []Option) []bridge.Option {
 	return out
 }
 
-// IsDeflection says whether a text, normalized, declines to answer.
-func IsDeflection(text string) bool { return deflections[normalized(text)] }
+// SameText is what two question texts are compared by: case, punctuation and white space do not count.
+func SameText(text string) string { return normalized(text) }
 
-// normalized is a text in lower case without ASCII punctuation, its white space collapsed.
+// normalized is a text in lower case without ASCII punctuation, its white space collapsed. What belongs to a number stays,
+// since 1.5 is not 15 and -1 is not 1. (Question Queue, "Answer recognition".)
 func normalized(text string) string {
-	bare := strings.Map(func(r rune) rune {
-		if r < 0x80 && strings.ContainsRune("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", r) {
-			return -1
+	text = bridge.Fold(strings.ReplaceAll(text, "’", "'"))
+	var b strings.Builder
+	before := ' '
+	for i, r := range text {
+		if !isPunctuation(r) || ofNumber(before, r, text[i+1:]) {
+			b.WriteRune(r)
 		}
-		return r
-	}, bridge.Fold(strings.ReplaceAll(text, "’", "'")))
-	return strings.Join(strings.Fields(bare), " ")
+		before = r
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// Deflections are the replies that decline to answer, in the order of the document's public implementation.
-var Deflections = []string{
-	"skip", "pass", "next", "not sure", "unsure", "no idea", "dunno", "i don't know", "don't know", "idk", "rather not say",
-	"i'd rather not say", "i'd rather not", "prefer not to say", "no comment", "never mind", "nevermind", "ask me later",
-	"later", "not now",
+func isPunctuation(r rune) bool {
+	return strings.ContainsRune("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", r)
 }
 
+// ofNumber says whether a punctuation mark belongs to the number behind it: it stands between two digits, or is a sign or
+// point in front of one and part of no word.
+func ofNumber(before, mark rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return isDigit(next) && (isDigit(before) || strings.ContainsRune("+-.,", mark) && !unicode.IsLetter(before))
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' } // the fold leaves no others
+
+func isDeflection(text string) bool { return deflections[normalized(text)] }
+
+// deflections are the replies that decline to answer, normalized.
 var deflections = func() map[string]bool {
 	set := map[string]bool{}
-	for phrase := range slices.Values(Deflections) {
+	for _, phrase := range []string{
+		"skip", "pass", "next", "not sure", "unsure", "no idea", "dunno", "i don't know", "don't know", "idk", "rather not say",
+		"i'd rather not say", "i'd rather not", "prefer not to say", "no comment", "never mind", "nevermind", "ask me later",
+		"later", "not now",
+	} {
 		set[normalized(phrase)] = true
 	}
 	return set

@@ -7,72 +7,92 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 )
 
-// Store keeps candidates, budgets and evidence. Every method is atomic by itself and joins the transaction of its ctx,
-// see [bridge.Store]. Unknown ids give a *bridge.Error with [CodeCandidateUnknown].
+// Store keeps candidates, budgets, evidence and the switch. Every method is atomic by itself and joins the transaction of
+// its ctx, see [bridge.Store].
 type Store interface {
 	Atomically(ctx context.Context, f func(ctx context.Context) error) error
 
-	// LockAgent makes everybody else who locks the agent's queue wait until the transaction ends, and notes the turn,
-	// which only moves forwards. It gives the highest turn that was ever noted.
-	LockAgent(ctx context.Context, agent bridge.AgentID, turn Turn) (highest Turn, err error)
-	// HighestTurn is the highest turn that LockAgent noted; ok is false for an agent that never called.
-	HighestTurn(ctx context.Context, agent bridge.AgentID) (turn Turn, ok bool, err error)
+	Candidates
+	Budgets
+	Ledger
 
-	// Spend takes the agent's budget for a turn by one conditional update of its bucket: granted when there was no ask
-	// yet, or the last one is [BudgetTurns] turns back, or the bucket is past its wall-clock end, which the grant sets to
-	// until. A turn before the last ask never grants, and never rewinds it. (Question Queue, "The budget".)
-	Spend(ctx context.Context, s Spending) (granted bool, err error)
-	// CanSpend says whether Spend would grant now.
-	CanSpend(ctx context.Context, s Spending) (bool, error)
-	// SpendPerson takes one of the asks that a person or room is left with in the time before now, across all agents.
-	SpendPerson(ctx context.Context, s PersonSpending) (granted bool, err error)
+	// QueueOff says whether an operator has switched the queue off; SetQueueOff does it.
+	QueueOff(ctx context.Context) (bool, error)
+	SetQueueOff(ctx context.Context, off bool) error
+}
 
+// Candidates keeps candidates. Where it gives several and says no other order, the oldest CreatedTurn comes first, then
+// the least id.
+type Candidates interface {
 	// AddCandidate stores a new one.
 	AddCandidate(ctx context.Context, c Candidate) error
-	// Candidate reads one; somebody else's is unknown.
+	// Candidate reads one of an agent's. Any other id gives a *bridge.Error with [CodeCandidateUnknown].
 	Candidate(ctx context.Context, agent bridge.AgentID, id CandidateID) (Candidate, error)
-	// CandidateOf finds the one that a question was asked for; ok is false when it is none.
+	// CandidateOf finds the one that a question was asked for, which is nobody's follower; ok is false when there is none.
 	CandidateOf(ctx context.Context, q bridge.QuestionID) (c Candidate, ok bool, err error)
-	// Similar gives the agent's candidates with the text, as [SameText] has it, with one of the keys, or of the
-	// disjunction: open ones, and answered ones that were created on or after a turn.
-	Similar(ctx context.Context, s Similarity) ([]Candidate, error)
-	// Equals gives the other agents' pending and cooled candidates of the same kind, text and option labels.
-	Equals(ctx context.Context, c Candidate, others []bridge.AgentID) ([]Candidate, error)
-	// Followers gives the candidates that were delivered with this one as their leader and stand at delivered.
+	// ListCandidates gives an agent's, newest first, at most limit, and the cursor of the next page, "" on the last. A
+	// cursor that it did not give out is bridge.CodeInvalidCursor.
+	ListCandidates(ctx context.Context, l Listing) ([]Candidate, string, error)
+
+	// SimilarCandidates gives the agent's that a proposal may repeat: open ones, and answered ones that were resolved on or
+	// after a turn.
+	SimilarCandidates(ctx context.Context, s Similarity) ([]Candidate, error)
+	// EqualCandidates gives other agents' open candidates with the kind and text of one, as [SameText] has it.
+	EqualCandidates(ctx context.Context, c Candidate, others []bridge.AgentID) ([]Candidate, error)
+	// Followers gives those that were delivered with a leader and stand at delivered.
 	Followers(ctx context.Context, leader CandidateID) ([]Candidate, error)
-	// Touch moves LastSeenTurn of a candidate forwards.
-	Touch(ctx context.Context, id CandidateID, turn Turn) error
-	// NoteUse moves LastSeenTurn of the agent's open candidates with one of the keys forwards, and says of how many.
+	// CandidatesAbout gives the agent's open candidates with one of the target keys.
+	CandidatesAbout(ctx context.Context, agent bridge.AgentID, keys []string) ([]Candidate, error)
+	// IgnoredCandidates gives the agent's that are [Candidate.Ignored] on a turn, at most limit, the longest ignored first;
+	// without those whose leader is still delivered: the question is theirs too, and stands.
+	IgnoredCandidates(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) ([]Candidate, error)
+	// WaitingCandidates gives those that are [Candidate.Deliverable] and [Candidate.Relevant], in order of delivery: the
+	// latest LastSeenTurn, then the fewest asks, then the oldest CreatedTurn, then the least id.
+	WaitingCandidates(ctx context.Context, w Window) ([]Candidate, error)
+
+	// TouchCandidate moves LastSeenTurn of an open one forwards.
+	TouchCandidate(ctx context.Context, id CandidateID, turn Turn) error
+	// NoteUse moves LastSeenTurn of the agent's open candidates with one of the target keys forwards, and says of how many.
 	NoteUse(ctx context.Context, agent bridge.AgentID, keys []string, turn Turn) (int, error)
-	// List gives an agent's candidates, newest first, at most limit, and the cursor of the next page, "" on the last.
-	List(ctx context.Context, l Listing) ([]Candidate, string, error)
+	// MoveCandidate stores a candidate's new status, with the turns and ids that come with it, by one conditional update:
+	// moved is false, and nothing changed, unless it still has the status, asks and delivered turn that it was read with.
+	// LastSeenTurn stays as it is stored.
+	MoveCandidate(ctx context.Context, from, to Candidate) (moved bool, err error)
+	// ExpireLapsed expires the agent's candidates that are [Candidate.Lapsed] on a turn, at most limit, and says how many.
+	ExpireLapsed(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) (int, error)
+	// PruneCandidates deletes the agent's candidates that are not pending and, on a turn, not [Candidate.Kept], at most limit,
+	// and says how many.
+	PruneCandidates(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) (int, error)
+}
 
-	// Lapsed gives the agent's candidates that expire on a turn ([Candidate.Lapsed]), and Ignored those delivered ones
-	// that nobody replied to ([Candidate.Ignored]); at most limit.
-	Lapsed(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) ([]Candidate, error)
-	Ignored(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) ([]Candidate, error)
-	// WithKeys gives the agent's open candidates about one of the keys.
-	WithKeys(ctx context.Context, agent bridge.AgentID, keys []string) ([]Candidate, error)
-	// Waiting gives the candidates that pass the gate and may be delivered on a turn, in order of delivery: the latest
-	// LastSeenTurn, then the fewest asks, then the oldest CreatedTurn, then id; those after a place in that order.
-	Waiting(ctx context.Context, w Window) ([]Candidate, error)
+// Budgets keeps the turns of agents and what they, and the people they ask, are left with.
+type Budgets interface {
+	// LockAgent makes everybody else who locks the agent wait until the transaction ends.
+	LockAgent(ctx context.Context, agent bridge.AgentID) error
+	// NoteTurn notes a turn that an agent sent; the highest one counts.
+	NoteTurn(ctx context.Context, agent bridge.AgentID, turn Turn) error
+	// HighestTurn is the highest that NoteTurn noted; 0 for an agent that never sent one.
+	HighestTurn(ctx context.Context, agent bridge.AgentID) (Turn, error)
 
-	// Move changes a candidate that still stands as it was read: at its status and delivered turn, by one conditional
-	// update. moved is false when it was moved meanwhile.
-	Move(ctx context.Context, m Move) (moved bool, err error)
-	// Prune deletes what is not pending and was created before a turn, at most limit, and says how many.
-	Prune(ctx context.Context, agent bridge.AgentID, before Turn, limit int) (int, error)
+	// SpendBudget takes the agent's budget for a turn by one conditional update of its bucket: granted when there was no
+	// ask yet, or the last one is [BudgetTurns] turns back, or the bucket is past its wall-clock end. A turn before the last
+	// ask is not granted, and never rewinds it. (Question Queue, "The budget".)
+	SpendBudget(ctx context.Context, s Spending) (granted bool, err error)
+	// BudgetLeft says whether SpendBudget would grant now.
+	BudgetLeft(ctx context.Context, s Spending) (bool, error)
+	// SpendPersonBudget takes one of the asks that a person or room is left with now, across all agents.
+	SpendPersonBudget(ctx context.Context, s PersonSpending) (granted bool, err error)
+}
 
+// Ledger keeps what answers said about target keys.
+type Ledger interface {
 	// Evidence reads what is known of a target key; the zero Evidence of the key where nothing is.
 	Evidence(ctx context.Context, agent bridge.AgentID, key string) (Evidence, error)
-	// MarkApplied notes that an answered candidate's evidence is counted; first is false when it was already.
-	MarkApplied(ctx context.Context, id CandidateID) (first bool, err error)
 	// SaveEvidence stores it.
 	SaveEvidence(ctx context.Context, agent bridge.AgentID, e Evidence) error
-
-	// Off says whether an operator has switched the queue off; SetOff does it.
-	Off(ctx context.Context) (bool, error)
-	SetOff(ctx context.Context, off bool, at time.Time) error
+	// MarkApplied notes that an answered candidate's evidence is counted; first is false when it was already, and for a
+	// candidate that is not answered.
+	MarkApplied(ctx context.Context, id CandidateID) (first bool, err error)
 }
 
 // CodeCandidateUnknown says that there is no such candidate of this agent.
@@ -83,21 +103,27 @@ type Spending struct {
 	Agent bridge.AgentID
 	Turn  Turn
 	Now   time.Time
-	Until time.Time // the new wall-clock end of the bucket
+	Until time.Time // the wall-clock end that a grant gives the bucket
 }
 
 // PersonSpending is one try to spend what a person, or a room that is asked as a whole, is left with.
 type PersonSpending struct {
-	Whom string // a user id, or a room id for room scope
+	Whom string // a user id, or a room id
 	Now  time.Time
-	Asks int           // at most so many …
-	Per  time.Duration // … within this time
+	PersonBudget
 }
 
-// Similarity selects candidates that a proposal may repeat.
+// PersonBudget is how often a person, or a room that is asked as a whole, may be asked: at most Asks times within Per,
+// which is more than 0. The zero one is no limit.
+type PersonBudget struct {
+	Asks int
+	Per  time.Duration
+}
+
+// Similarity selects candidates with the text, with one of the target keys, or of the disjunction.
 type Similarity struct {
 	Agent         bridge.AgentID
-	Text          string // as SameText has it
+	Text          string // compared as [SameText] has it
 	Keys          []string
 	Disjunction   string // "" for none
 	AnsweredSince Turn
@@ -107,7 +133,7 @@ type Similarity struct {
 type Window struct {
 	Agent bridge.AgentID
 	Turn  Turn
-	Cues  []string   // nil for no question of relevance
+	Cues  []string   // see [Candidate.Relevant]
 	After *Candidate // go on behind this one
 	Limit int
 }
@@ -118,16 +144,4 @@ type Listing struct {
 	Status Status // "" for every one
 	Limit  int    // 1–200
 	Cursor string
-}
-
-// Move is one change of a candidate's status.
-type Move struct {
-	From Candidate // as it was read: its id, status and delivered turn are compared
-	To   Status
-
-	DeliveredTurn *Turn             // of a delivery, which also counts as an ask
-	Question      bridge.QuestionID // of a delivery into a room
-	Leader        CandidateID       // of a delivery that is another agent's: whose question it is
-	CooldownUntil *Turn             // of one that cools
-	AnswerOption  *int              // of an answer
 }

@@ -16,6 +16,9 @@ type dialect struct {
 	holdSubject string
 	// holdKeys makes transactions that change which key signs wait for each other.
 	holdKeys string
+	// holdQueue makes transactions that change an agent's queue wait for each other, holdPerson those that spend what a
+	// person or room is left with.
+	holdQueue, holdPerson string
 }
 
 var (
@@ -27,5 +30,7 @@ var (
 		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",
 		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
 		holdKeys:    "SELECT pg_advisory_xact_lock(7165735)",
+		holdQueue:   "SELECT pg_advisory_xact_lock(7165736, hashtext($1))",
+		holdPerson:  "SELECT pg_advisory_xact_lock(7165737, hashtext($1))",
 	}
 )

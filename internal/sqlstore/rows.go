@@ -65,6 +65,12 @@ func column[T any](row dbutil.Scannable) (value T, err error) {
 	return value, err
 }
 
+// textOf scans a row of one column of text.
+func textOf[T ~string](row dbutil.Scannable) (value T, err error) {
+	err = row.Scan(text(&value))
+	return value, err
+}
+
 // placeholders writes "($1,$2),($3,$4)" for so many rows of so many columns.
 func placeholders(rows, columns int) string {
 	var b strings.Builder
