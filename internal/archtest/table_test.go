@@ -41,9 +41,11 @@ var imports = []row{
 	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema"}},
 	{packages: []string{"internal/egress"}},
 	{
-		packages: []string{"internal/queue", "internal/wait", "internal/outbox", "internal/sweep"},
+		packages: []string{"internal/wait", "internal/outbox", "internal/sweep"},
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
+	{packages: []string{"internal/queue"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
+	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
 	{
 		packages: []string{"internal/gate", "internal/webhook"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "bridge/certificate"},

@@ -73,8 +73,8 @@ type Candidate struct {
 	Signal Signal
 	Source string // which module proposed it; "" where nothing was said
 	// Targets are the facts that the answer would resolve.
-	Targets []Target
-	Options []Option
+	Targets     []Target
+	Options     []Option
 	Disjunction string   // the host's id of the disjunction that it is about; "" for none
 	CueTokens   []string // see [CueTokens]
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/queue"
 )
 
 // HotQueries are the statements that run all the time, with the number of their placeholders.
@@ -52,6 +53,50 @@ func (s *Store) HotQueries() map[string]string {
 		"count what is owed":      countOwed,
 		"count the inbox":         countInbox,
 		"oldest delivery":         oldestDelivery,
+	}
+}
+
+// HotQueueQueries are the statements of the question queue.
+func HotQueueQueries() map[string]string {
+	window := queue.Window{Agent: "agent", Turn: 9, Limit: 1}
+	behind := window
+	behind.After = &queue.Candidate{}
+	page := func(l queue.Listing) string {
+		query, _, err := candidateListing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
+	cursor := bridge.Place{ID: "c"}.Cursor()
+	all, _ := waiting(window)
+	allBehind, _ := waiting(behind)
+	tokens, _ := waitingFor(window, []string{"a", "b"})
+	tokensBehind, _ := waitingFor(behind, []string{"a", "b"})
+	return map[string]string{
+		"candidate":               selectCandidate,
+		"candidate of a question": candidateOf,
+		"list":                    page(queue.Listing{Cursor: cursor}),
+		"list by status":          page(queue.Listing{Status: queue.Pending, Cursor: cursor}),
+		"similar":                 similar(2),
+		"equal":                   equalCandidates(2),
+		"followers":               selectFollowers,
+		"about":                   candidatesAbout(2),
+		"ignored":                 ignoredCandidates,
+		"waiting":                 all,
+		"waiting, next page":      allBehind,
+		"waiting for cues":        tokens,
+		"waiting for cues, next":  tokensBehind,
+		"touch":                   touchCandidate,
+		"note a use":              noteUse(2),
+		"move":                    moveCandidate,
+		"expire":                  expireLapsed,
+		"prune":                   pruneCandidates,
+		"note a turn":             noteTurn,
+		"spend":                   spendBudget,
+		"budget":                  budgetSpent,
+		"spend a person's":        spendPersonBudget,
+		"evidence":                selectEvidence,
 	}
 }
 

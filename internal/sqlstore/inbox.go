@@ -63,10 +63,7 @@ func (s *Store) asked(ctx context.Context, events []bridge.Incoming) (map[bridge
 		}
 	}
 	for some := range slices.Chunk(open, 1000) {
-		found, err := list(ctx, s, func(row dbutil.Scannable) (c bridge.ConversationID, err error) {
-			err = row.Scan(text(&c))
-			return c, err
-		}, whereAsked(len(some)), some...)
+		found, err := list(ctx, s, textOf[bridge.ConversationID], whereAsked(len(some)), some...)
 		if err != nil {
 			return nil, err
 		}

@@ -116,26 +116,17 @@ func (s *Store) Standing(ctx context.Context, room bridge.ConversationID) (known
 
 // KnownRooms lists the rooms with a copy.
 func (s *Store) KnownRooms(ctx context.Context) ([]bridge.ConversationID, error) {
-	return list(ctx, s, func(row dbutil.Scannable) (c bridge.ConversationID, err error) {
-		err = row.Scan(text(&c))
-		return c, err
-	}, `SELECT conversation FROM room_standing WHERE known ORDER BY conversation`)
+	return list(ctx, s, textOf[bridge.ConversationID], `SELECT conversation FROM room_standing WHERE known ORDER BY conversation`)
 }
 
 // RoomsOf lists the rooms whose copy has a membership of the user, of whatever kind.
 func (s *Store) RoomsOf(ctx context.Context, user bridge.UserID) ([]bridge.ConversationID, error) {
-	return list(ctx, s, func(row dbutil.Scannable) (c bridge.ConversationID, err error) {
-		err = row.Scan(text(&c))
-		return c, err
-	}, `SELECT conversation FROM room_state WHERE type = 'm.room.member' AND key = $1 ORDER BY conversation`, user)
+	return list(ctx, s, textOf[bridge.ConversationID], `SELECT conversation FROM room_state WHERE type = 'm.room.member' AND key = $1 ORDER BY conversation`, user)
 }
 
 // Value gives what is kept under a name, "" when there is nothing.
 func (s *Store) Value(ctx context.Context, name string) (string, error) {
-	value, _, err := first(ctx, s, func(row dbutil.Scannable) (v string, err error) {
-		err = row.Scan(text(&v))
-		return v, err
-	}, `SELECT value FROM settings WHERE name = $1`, name)
+	value, _, err := first(ctx, s, textOf[string], `SELECT value FROM settings WHERE name = $1`, name)
 	return value, err
 }
 
