@@ -107,8 +107,15 @@ var budgets = []promise{
 	{"those who ask a person at once ask as often as allowed", func(k *kit) {
 		var granted atomic.Int32
 		parallel(20, func(int) {
-			ok, err := k.SpendPersonBudget(k.Context(), queue.PersonSpending{
-				Whom: "@alice:example.org", Now: start, PersonBudget: queue.PersonBudget{Asks: 3, Per: time.Hour},
+			var ok bool
+			err := k.Atomically(k.Context(), func(ctx context.Context) (err error) {
+				ok, err = k.SpendPersonBudget(ctx, queue.PersonSpending{
+					Whom: "@alice:example.org", Now: start, PersonBudget: queue.PersonBudget{Asks: 3, Per: time.Hour},
+				})
+				for range 5 { // nobody else sees it yet
+					_, _ = k.HighestTurn(ctx, agent)
+				}
+				return err
 			})
 			if err != nil {
 				k.Error(err)
