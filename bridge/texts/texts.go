@@ -180,3 +180,33 @@ func StructuredNoText(property string) string {
 func Refused(rule, why string) string {
 	return "This question was refused by the rule “" + rule + "”: " + why + "."
 }
+
+// The answers to a question of yes and no.
+const (
+	Yes = "yes"
+	No  = "no"
+)
+
+// WhichIsRight asks which of two things, which exclude each other, is right.
+func WhichIsRight(a, b string) string {
+	return "Two things that I know do not fit together: “" + a + "” and “" + b + "”. Which is right?"
+}
+
+// StillRight asks whether what is known under a key is right, which was wanted for something; that may be "".
+func StillRight(key, wanted string) string {
+	if wanted != "" {
+		wanted = " about “" + wanted + "”"
+	}
+	return "I am not sure of what I know" + wanted + " (" + key + "). Is it still right?"
+}
+
+// WhoOrWhat asks what is meant by a word or two.
+func WhoOrWhat(words string) string { return "Who or what is “" + words + "”?" }
+
+// OptionNumber is the label of an option whose own cannot stand alone, or is "".
+func OptionNumber(number int, label string) string {
+	if label != "" {
+		label = ": " + label
+	}
+	return fmt.Sprintf("Option %d%s", number, label)
+}

@@ -32,7 +32,8 @@ func (c Candidate) Relevant(cues []string) bool {
 	})
 }
 
-// stopWords are words of three letters or more that say nothing about what a question is about.
+// stopWords are words of three letters or more that say nothing about what a question is about; the last line has those
+// that our own producers write into every question.
 var stopWords = func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(`
@@ -40,7 +41,8 @@ var stopWords = func() map[string]bool {
 		does doing down during each few for from further had has have having her here hers herself him himself his how
 		into its itself just more most myself nor not now off once only other our ours ourselves out over own same she
 		should some such than that the their theirs them themselves then there these they this those through too under
-		until very was were what when where which while who whom why will with would you your yours yourself yourselves`) {
+		until very was were what when where which while who whom why will with would you your yours yourself yourselves
+		fit know option right still sure things together two yes`) {
 		words[word] = true
 	}
 	return words
