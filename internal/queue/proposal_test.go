@@ -138,6 +138,7 @@ func TestRepeats(t *testing.T) {
 		{"all keys", equal, true, true},
 		{"all keys, another kind", with(equal, func(c *Candidate) { c.Kind = Confirmation }), false, false},
 		{"all keys and more", more, true, false},
+		{"fewer keys", Candidate{Text: "other words", Kind: Disjunction, Targets: targets("a")}, true, false},
 		{"the same text", sameText, true, true},
 		{"the same disjunction", sameID, false, true},
 		{"the same disjunction, another kind", with(sameID, func(c *Candidate) { c.Kind = Confirmation }), false, false},

@@ -35,7 +35,7 @@ func Recognize(options []Option, reply string) Recognition {
 	switch m := bridge.Match(labelled(options), reply).(type) {
 	case bridge.OneMatch:
 		return Chosen{m.Index}
-	case bridge.Ambiguous, bridge.OutOfRange:
+	case bridge.Ambiguous:
 		return Unrecognized{}
 	}
 	said, named := normalized(reply), -1

@@ -77,6 +77,8 @@ func TestRecognize(t *testing.T) {
 func TestRecognizeAmbiguous(t *testing.T) {
 	checkReplies(t, labels("2", "1", "3"), map[string]string{"1": "unrecognized", "2": "unrecognized", "3": "3", "3!": "3", "(1)": "unrecognized"})
 	checkReplies(t, labels("C", "C++", "C#"), map[string]string{"C++": "2", "c#": "3", "c": "1", "c!": "unrecognized"})
+	checkReplies(t, labels("a", "b", "1 b!"), map[string]string{"1 b": "unrecognized", "1 b!": "3"})
+	checkReplies(t, labels("15%", "7 days"), map[string]string{"15": "1", "15 %": "1", "7": "unrecognized"})
 	checkReplies(t, labels("yes."), map[string]string{"yes": "1", "YES.": "1"})
 	checkReplies(t, nil, map[string]string{"1": "unrecognized", "": "unrecognized", "skip": "deflected"})
 }
