@@ -20,6 +20,7 @@ const (
 	CodeTargetNotPermitted  Code = "target_not_permitted"
 	CodeInvalidQuestion     Code = "invalid_question"
 	CodeInvalidCursor       Code = "invalid_cursor"
+	CodeQuotaExceeded       Code = "quota_exceeded"
 	CodeNotEligible         Code = "not_eligible"
 	CodeAdminsOnly          Code = "admins_only"
 	CodeInvalidOption       Code = "invalid_option"

@@ -26,6 +26,7 @@ func (s *Store) HotQueries() map[string]string {
 		"settle":                  settle,
 		"forget":                  forget,
 		"pending in":              selectPending,
+		"count pending":           countPending,
 		"settled since":           selectSettled,
 		"list":                    page(bridge.Listing{}),
 		"list, next page":         page(bridge.Listing{Cursor: cursor}),
