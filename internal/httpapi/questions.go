@@ -17,6 +17,9 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 	if err != nil {
 		return err
 	}
+	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
+		return err
+	}
 	raw, err := readBody(w, r)
 	if err != nil {
 		return err
@@ -71,6 +74,9 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 
 // cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel.
 func (s *server) cancel(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	if err := s.spend(s.agentBudget(t.Agent)); err != nil {
+		return err
+	}
 	id, err := questionID(r)
 	if err != nil {
 		return err

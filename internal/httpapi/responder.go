@@ -16,6 +16,9 @@ import (
 // send, and both before whether they are late: only what the question never offered is refused even then.
 func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
 	ctx := r.Context()
+	if err := s.spend(s.personBudget(who)); err != nil {
+		return err
+	}
 	id, err := questionID(r)
 	if err != nil {
 		return err

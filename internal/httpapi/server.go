@@ -44,6 +44,8 @@ type Config struct {
 	Log    zerolog.Logger
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
+	// Limits are how fast agents and people may act; unlimited if zero.
+	Limits Limits
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -70,7 +72,7 @@ func New(c Config) http.Handler {
 	if c.ReplyTimeout == 0 {
 		c.ReplyTimeout = replyTimeout
 	}
-	s := &server{c}
+	s := &server{c, newLimiter()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, r.handle)
@@ -86,7 +88,10 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+	limiter *limiter
+}
 
 type route struct {
 	pattern string

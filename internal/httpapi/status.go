@@ -19,6 +19,7 @@ const (
 	codeWrongToken        bridge.Code = "wrong_token_kind"   // an agent's where a person's is needed, or the reverse
 	codeNoRoute           bridge.Code = "not_found"
 	codeMethod            bridge.Code = "method_not_allowed"
+	codeRateLimited       bridge.Code = "rate_limited"
 	codeNotReady          bridge.Code = "not_ready"
 	codeUnavailable       bridge.Code = "unavailable"
 	codeInternal          bridge.Code = "internal"
@@ -74,6 +75,9 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeAmbiguous:          {http.StatusUnprocessableEntity, "More than one option"},
 	bridge.CodeNotText:            {http.StatusUnprocessableEntity, "Not text"},
 	bridge.CodeStructuredInvalid:  {http.StatusUnprocessableEntity, "The structured answer is not valid"},
+
+	codeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
+	bridge.CodeQuotaExceeded: {http.StatusTooManyRequests, "Too many pending questions"},
 
 	codeInternal:    {http.StatusInternalServerError, "Internal error"},
 	codeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
