@@ -15,13 +15,13 @@ func (e *Engine) withinQuota(ctx context.Context, q Question) error {
 	if q.Carried != nil || quota == (Quota{}) {
 		return nil
 	}
-	pending, err := e.Store.CountPending(ctx, q.Asker, q.Conversation, quota)
+	byAsker, there, err := e.Store.QuotaReached(ctx, q.Asker, q.Conversation, quota)
 	switch {
 	case err != nil:
 		return err
-	case quota.Asker > 0 && pending.Asker >= quota.Asker:
+	case byAsker:
 		return refusal(CodeQuotaExceeded, "as many questions of this agent are pending as may be at once")
-	case quota.Conversation > 0 && pending.Conversation >= quota.Conversation:
+	case there:
 		return refusal(CodeQuotaExceeded, "as many questions are pending in this room as may be at once")
 	}
 	return nil

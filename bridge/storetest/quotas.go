@@ -7,31 +7,35 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 )
 
-// pending counts without an end.
-func (k *kit) pending(asker bridge.AgentID, conv bridge.ConversationID) bridge.Quota {
+// reached demands what of a quota is reached by agent in room.
+func (k *kit) reached(quota bridge.Quota, byAsker, there bool) {
 	k.Helper()
-	return got(k.CountPending(k.Context(), asker, conv, bridge.Quota{Asker: 1000, Conversation: 1000}))(k)
+	gotAsker, gotThere, err := k.QuotaReached(k.Context(), agent, room, quota)
+	k.ok(err)
+	k.is("reached", []bool{gotAsker, gotThere}, []bool{byAsker, there})
 }
 
 var quotas = []promise{
-	{"pending questions are counted by asker and by conversation", func(k *kit) {
-		k.is("at first", k.pending(agent, room), bridge.Quota{})
-		k.ask()
-		gone := k.ask()
+	{"a quota is reached by pending questions of an asker, or in a conversation", func(k *kit) {
+		one := bridge.Quota{Asker: 1, Conversation: 1}
+		k.reached(one, false, false)
+		k.ask(func(q *bridge.Question) { q.Asker, q.Conversation = "another", "!another:example.org" })
+		k.reached(one, false, false)
 		k.ask(func(q *bridge.Question) { q.Conversation = "!another:example.org" })
+		k.reached(one, true, false)
 		k.ask(func(q *bridge.Question) { q.Asker = "another" })
-		k.is("asked", k.pending(agent, room), bridge.Quota{Asker: 3, Conversation: 3})
+		k.reached(one, true, true)
+		gone := k.ask()
+		k.reached(bridge.Quota{Asker: 2, Conversation: 2}, true, true)
+		k.reached(bridge.Quota{Asker: 3, Conversation: 3}, false, false)
 		k.settle(answered(gone.ID, 1, start))
-		k.is("after an answer", k.pending(agent, room), bridge.Quota{Asker: 2, Conversation: 2})
-		k.is("elsewhere", k.pending("another", "!another:example.org"), bridge.Quota{Asker: 1, Conversation: 1})
+		k.reached(bridge.Quota{Asker: 2, Conversation: 2}, false, false)
 	}},
-	{"a count goes no further than its bound, and nowhere with none", func(k *kit) {
-		for range 4 {
-			k.ask()
-		}
-		for _, bound := range []bridge.Quota{{Asker: 3, Conversation: 2}, {Asker: 3}, {Conversation: 2}, {}} {
-			k.is("bounded", got(k.CountPending(k.Context(), agent, room, bound))(k), bound)
-		}
+	{"no quota is never reached", func(k *kit) {
+		k.ask()
+		k.reached(bridge.Quota{}, false, false)
+		k.reached(bridge.Quota{Asker: 1}, true, false)
+		k.reached(bridge.Quota{Conversation: 1}, false, true)
 	}},
 	{"of those who ask at once, no more get in than a quota lets in: of one asker", func(k *kit) {
 		k.crowd(bridge.Quota{Asker: 5}, func(q *bridge.Question) { q.Conversation = bridge.ConversationID(q.ID) })
@@ -55,8 +59,8 @@ func (k *kit) crowd(quota bridge.Quota, change func(*bridge.Question)) {
 		stored := false
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
 			q := asking[i]
-			pending, err := k.CountPending(ctx, q.Asker, q.Conversation, quota)
-			if stored = err == nil && pending != quota; !stored {
+			byAsker, there, err := k.QuotaReached(ctx, q.Asker, q.Conversation, quota)
+			if stored = err == nil && !byAsker && !there; !stored {
 				return err
 			}
 			return k.CreateQuestion(ctx, q)

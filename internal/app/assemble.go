@@ -70,12 +70,12 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
-		Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline,
+		Features: b.hooks.features(), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list,
+		Keys: keys.list, Limits: limits(cfg),
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},

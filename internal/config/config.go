@@ -18,6 +18,7 @@ type Config struct {
 	Replies         Replies           `yaml:"replies"`
 	Approvals       Approvals         `yaml:"approvals"`
 	Join            Join              `yaml:"join"`
+	Limits          Limits            `yaml:"limits"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
 	Webhooks        []Webhook         `yaml:"webhooks,omitempty"`
 	Egress          Egress            `yaml:"egress,omitempty"`
@@ -76,9 +77,10 @@ type Room struct {
 
 // Agent says how an asker is named to people, and which accounts are the asker itself.
 type Agent struct {
-	ID      string   `yaml:"id"`
-	Name    string   `yaml:"name,omitempty"`     // the id if empty
-	UserIDs []string `yaml:"user_ids,omitempty"` // accounts that count as the asker, which never answers itself
+	ID      string      `yaml:"id"`
+	Name    string      `yaml:"name,omitempty"`     // the id if empty
+	UserIDs []string    `yaml:"user_ids,omitempty"` // accounts that count as the asker, which never answers itself
+	Limits  *AgentLimit `yaml:"limits,omitempty"`
 }
 
 // Carrier is an account that posts question.v2 events itself; the bridge adopts them.
@@ -144,6 +146,7 @@ func Default() Config {
 		Database:  Database{Type: SQLite, Path: "question-bridge.db"},
 		Replies:   Replies{Unthreaded: UnthreadedDirect},
 		Approvals: Approvals{ByReply: ByReplyNever},
+		Limits:    defaultLimits(),
 		Logging:   defaultLogging(),
 	}
 }

@@ -68,6 +68,7 @@ func (c Config) check() Faults {
 		"approvals.by_reply", "must be never or complete")
 	k.join(c.Join)
 	k.users("bots", c.Bots)
+	k.limits(c.Limits, c.Agents)
 	k.webhooks(c.Webhooks, c.Rooms)
 	k.egress(c.Egress)
 	k.logging(c.Logging)

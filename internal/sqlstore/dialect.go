@@ -14,7 +14,7 @@ type dialect struct {
 	inOrder string
 	// holdSubject makes transactions that ask about one subject, named by asker, conversation and id, wait for each other.
 	holdSubject string
-	// holdPending makes transactions that count the pending questions of an asker or of a conversation wait for each other.
+	// holdPending makes transactions wait for each other that add pending questions of one asker, or to one conversation.
 	holdPending string
 	// holdKeys makes transactions that change which key signs wait for each other.
 	holdKeys string

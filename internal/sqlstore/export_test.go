@@ -26,7 +26,7 @@ func (s *Store) HotQueries() map[string]string {
 		"settle":                  settle,
 		"forget":                  forget,
 		"pending in":              selectPending,
-		"count pending":           countPending,
+		"quota":                   quotaReached,
 		"settled since":           selectSettled,
 		"list":                    page(bridge.Listing{}),
 		"list, next page":         page(bridge.Listing{Cursor: cursor}),
