@@ -19,6 +19,8 @@ const (
 	appserviceHeader = 10 * time.Second
 	appserviceBody   = time.Minute
 	appserviceReply  = time.Minute
+	appserviceIdle   = 10 * time.Minute
+	maxHeader        = 32 << 10
 	patience         = 10 * time.Second // for requests in hand, when shutting down
 )
 
@@ -55,12 +57,18 @@ func (l Listeners) addresses() Addresses {
 	return Addresses{API: "http://" + l.API.Addr().String(), Appservice: "http://" + l.Appservice.Addr().String()}
 }
 
+// appserviceServer makes a server that nobody can hold open for long with nothing.
+func appserviceServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
+		IdleTimeout: appserviceIdle, MaxHeaderBytes: maxHeader,
+	}
+}
+
 // serve answers on both listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
 func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
 	api := httpapi.HTTPServer(httpapi.New(b.api))
-	appservice := &http.Server{
-		Handler: b.channel.Handler(), ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
-	}
+	appservice := appserviceServer(b.channel.Handler())
 	for server, listener := range map[*http.Server]net.Listener{api: l.API, appservice: l.Appservice} {
 		server.BaseContext = func(net.Listener) context.Context { return zerolog.Ctx(ctx).WithContext(context.Background()) }
 		group.Go(func() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
@@ -53,7 +54,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, schema.MaxBytes))
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, newProblem(codeTooSlow, "The body did not come to its end in time.").with("Connection", "close")
+	case err != nil && !errors.As(err, &tooLarge):
 		return nil, newProblem(codeMalformed, "The body could not be read to its end.")
 	}
 	return raw, err

@@ -12,6 +12,7 @@ import (
 const (
 	codeMalformed         bridge.Code = "malformed"          // not a document of the shape that is expected here
 	codeTooLarge          bridge.Code = "too_large"          // the body, its data, or the event that it would become
+	codeTooSlow           bridge.Code = "request_timeout"    // the body did not come in time
 	codeInvalidParameter  bridge.Code = "invalid_parameter"  // of the query string
 	codeUnauthorized      bridge.Code = "unauthorized"       // no bearer token
 	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
@@ -49,6 +50,8 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
 	codeMethod:             {http.StatusMethodNotAllowed, "Method not allowed"},
+
+	codeTooSlow: {http.StatusRequestTimeout, "The request took too long"},
 
 	bridge.CodeRoomUnanswerable:    {http.StatusConflict, "Nobody could answer in this room"},
 	bridge.CodeElicitationConflict: {http.StatusConflict, "Another question has this elicitation_id"},
