@@ -67,7 +67,11 @@ func appserviceServer(h http.Handler) *http.Server {
 
 // serve answers on both listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
 func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
-	api := httpapi.HTTPServer(httpapi.New(b.api))
+	handler := httpapi.New(b.api)
+	if b.around != nil {
+		handler = b.around(handler)
+	}
+	api := httpapi.HTTPServer(handler)
 	appservice := appserviceServer(b.channel.Handler())
 	for server, listener := range map[*http.Server]net.Listener{api: l.API, appservice: l.Appservice} {
 		server.BaseContext = func(net.Listener) context.Context { return zerolog.Ctx(ctx).WithContext(context.Background()) }

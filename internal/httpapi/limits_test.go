@@ -185,6 +185,29 @@ func TestQuotaIsRefused(t *testing.T) {
 	m.asked(goAsk)
 }
 
+// Whoever repeats an ask under its Idempotency-Key gets the response again, also where that ask took the last place and
+// the repeat comes at the same time.
+func TestARepeatIsWithinTheQuota(t *testing.T) {
+	onBoth(t, func(m *manor) {
+		m.engine.Quota = func(bridge.AgentID) bridge.Quota { return bridge.Quota{Asker: 1, Conversation: 1} }
+		answers := make([]answer, 20)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() { answers[i] = m.keyed(opsQuestions, m.secret, goAsk, "k1") })
+		}
+		all.Wait()
+		for _, a := range answers {
+			if a.status != http.StatusCreated || string(a.body) != string(answers[0].body) {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		m.tooMany(m.keyed(opsQuestions, m.secret, goAsk, "k2"), "quota_exceeded")
+		q := m.question(m.keyed(opsQuestions, m.secret, goAsk, "k1"), http.StatusCreated)
+		m.question(m.post("/api/agent/questions/"+q.ID+"/cancel", ""), http.StatusOK)
+		m.question(m.keyed(opsQuestions, m.secret, goAsk, "k2"), http.StatusCreated) // what was refused was not kept
+	})
+}
+
 // The SDK says when to come back.
 func TestClientReadsTheWait(t *testing.T) {
 	h, _ := limited(t, httpapi.Limits{Agent: agents(httpapi.Pace{PerMinute: 2, Burst: 1})})

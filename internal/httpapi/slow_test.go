@@ -57,8 +57,8 @@ func (h *house) dial(send string) net.Conn {
 	return conn
 }
 
-func (h *house) head(method, path, more string) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: questions\r\nAuthorization: Bearer %s\r\n%s", method, path, h.secret, more)
+func (h *house) head(method, path, secret, more string) string {
+	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: questions\r\nAuthorization: Bearer %s\r\n%s", method, path, secret, more)
 }
 
 func waitClosed(t *testing.T, closed chan struct{}) {
@@ -73,7 +73,7 @@ func waitClosed(t *testing.T, closed chan struct{}) {
 func TestHeaderTooLarge(t *testing.T) {
 	h := newHouse(t)
 	for size, want := range map[int]int{30 << 10: http.StatusOK, 40 << 10: http.StatusRequestHeaderFieldsTooLarge, 1 << 20: http.StatusRequestHeaderFieldsTooLarge} {
-		conn := h.dial(h.head("GET", "/api/agent/questions", "Connection: close\r\nX-Large: "))
+		conn := h.dial(h.head("GET", "/api/agent/questions", h.secret, "Connection: close\r\nX-Large: "))
 		go func() { _, _ = io.WriteString(conn, strings.Repeat("x", size)+"\r\n\r\n") }() // it may be cut
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
@@ -88,27 +88,29 @@ func TestHeaderTooLarge(t *testing.T) {
 // A header that does not come to its end has its connection closed.
 func TestSlowHeader(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadHeaderTimeout = soon })
-	h.dial(h.head("GET", "/api/agent/questions", ""))
+	h.dial(h.head("GET", "/api/agent/questions", h.secret, ""))
 	waitClosed(t, closed)
 }
 
-// A body that does not come to its end is refused, nothing of it is kept, and its connection is closed.
+// A body that does not come to its end is refused, nothing of it is done, and its connection is closed.
 func TestSlowBody(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadTimeout = soon })
-	conn := h.dial(h.head("POST", opsQuestions, "Content-Length: 100\r\n\r\n{\"prompt\""))
-	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
+	for path, secret := range map[string]string{opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, "/api/questions/q_1/answer": h.dana} {
+		conn := h.dial(h.head("POST", path, secret, "Idempotency-Key: k\r\nContent-Length: 100\r\n\r\n{\"prompt\""))
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.problem(answer{res.StatusCode, res.Header, body}, http.StatusRequestTimeout, "request_timeout")
+		waitClosed(t, closed)
 	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
+	if h.engine.stored() != 0 || len(h.engine.shown) != 0 {
+		t.Error("half a request was done")
 	}
-	h.problem(answer{res.StatusCode, res.Header, body}, http.StatusRequestTimeout, "request_timeout")
-	if h.engine.stored() != 0 {
-		t.Error("half a question is stored")
-	}
-	waitClosed(t, closed)
 }
 
 // A client that does not read what it asked for has its connection closed.
@@ -123,6 +125,6 @@ func TestSlowReader(t *testing.T) {
 			m.byID[q.ID], m.order = q, append(m.order, q.ID)
 		}
 	})
-	h.dial(h.head("GET", "/api/agent/questions?limit=200", "\r\n"))
+	h.dial(h.head("GET", "/api/agent/questions?limit=200", h.secret, "\r\n"))
 	waitClosed(t, closed)
 }
