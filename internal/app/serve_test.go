@@ -47,6 +47,7 @@ func TestHomeserverSideSizes(t *testing.T) {
 		want                             int
 	}{
 		{"a transaction", "PUT", "/_matrix/app/v1/transactions/1", "", `{"events":[]}` + large, http.StatusOK},
+		{"a transaction too large", "PUT", "/_matrix/app/v1/transactions/2", "", `{"events":[]}` + strings.Repeat(large, 64), http.StatusRequestEntityTooLarge},
 		{"a ping", "POST", "/_matrix/app/v1/ping", "", `{"transaction_id":"1"}`, http.StatusOK},
 		{"a large ping", "POST", "/_matrix/app/v1/ping", "", `{"transaction_id":"1"}` + large, http.StatusBadRequest},
 		{"a large header", "POST", "/_matrix/app/v1/ping", large[:48<<10], "{}", http.StatusRequestHeaderFieldsTooLarge},
