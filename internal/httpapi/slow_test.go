@@ -105,7 +105,7 @@ func TestSlowBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.problem(answer{res.StatusCode, res.Header, body}, http.StatusRequestTimeout, "request_timeout")
+		h.problem(answer{res.StatusCode, res.Header, body, res.Close}, http.StatusRequestTimeout, "request_timeout")
 		waitClosed(t, closed)
 	}
 	if h.engine.stored() != 0 || len(h.engine.shown) != 0 {
