@@ -49,6 +49,8 @@ type Parts struct {
 	Clock      Clock
 	Unthreaded Unthreaded
 	ByReply    ByReply
+	// OpenIDMayApprove lets [ViaOpenID] do what a person's own token may.
+	OpenIDMayApprove bool
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)

@@ -11,7 +11,7 @@ import (
 )
 
 func pick(id bridge.OptionID) bridge.Choice {
-	return bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{id}}}}
+	return bridge.Choice{Via: bridge.ViaAPI, Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{id}}}}
 }
 
 func (b *bench) code(err error, want bridge.Code) {
@@ -33,9 +33,7 @@ func TestAnsweredOutsideTheRoom(t *testing.T) {
 	if b.get(q.ID).State != bridge.Pending {
 		t.Fatal("a refused answer settled the question")
 	}
-	c := pick("skip")
-	c.Via = bridge.ViaReply // the surface is not the caller's to say
-	first, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, c)
+	first, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, pick("skip"))
 	if err != nil || first.State != bridge.Answered || first.Answer.By != (bridge.Responder{ID: "@dana:ex.org", DisplayName: "Dana"}) || first.Answer.Via != bridge.ViaAPI {
 		t.Fatalf("answered: %+v, %v", first.Answer, err)
 	}

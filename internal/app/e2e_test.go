@@ -159,7 +159,7 @@ func newStage(t *testing.T) *stage {
 	cfg.Rooms = []config.Room{{Code: "OPS", Room: s.room, Name: "Ops"}}
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
-	cfg.Join.From = []string{"question.test"}
+	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
 	cfg.Database.Path = filepath.Join(dir, "bridge.db")
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))

@@ -73,9 +73,10 @@ func toAnswerItem(item bridge.Item, c bridge.ItemChoice, a *bridge.Answer, i int
 // Choice reads what a responder sent as a choice of the question's items, in their order. The error is a *bridge.Error:
 // CodeInvalidOption for a value, header or number of items that the question does not have, CodeTextNotInvited for text
 // where only options answer. Whether the choice is allowed is for [bridge.Question.Accepts] to say. The option that
-// stands for a typed answer has no value on this surface: text chooses it.
+// stands for a typed answer has no value on this surface: text chooses it. Its Via is the caller's to say, who knows how
+// the responder signed in.
 func Choice(body schema.AnswerBody, q bridge.Question) (bridge.Choice, error) {
-	c := bridge.Choice{Comment: body.Comment, Input: body.Input, Via: bridge.ViaAPI, Items: make([]bridge.ItemChoice, len(q.Items))}
+	c := bridge.Choice{Comment: body.Comment, Input: body.Input, Items: make([]bridge.ItemChoice, len(q.Items))}
 	if s := body.Subject; s != nil {
 		ref := subjectRef(s.ID, s.Digest, s.Schema, s.Revision)
 		c.Subject = &ref
