@@ -76,14 +76,18 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &tooLarge):
 		return bodyTooLarge()
 	case errors.As(err, &later):
-		seconds := max(1, int(math.Ceil(later.After.Seconds())))
 		return unavailable("The homeserver cannot be asked right now who may answer. Please try again.", err).
-			with("Retry-After", strconv.Itoa(seconds))
+			with("Retry-After", retryAfter(later))
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("The server is too busy to answer in time. Please try again.", err)
 	default:
 		return newProblem(codeInternal, internalDetail)
 	}
+}
+
+// retryAfter is in how many seconds to try again.
+func retryAfter(later *bridge.ErrRetry) string {
+	return strconv.Itoa(max(1, int(math.Ceil(later.After.Seconds()))))
 }
 
 // unavailable is for what may work soon.

@@ -64,7 +64,7 @@ func (p *people) set(away bool) {
 	p.away = away
 }
 
-func newManor(t *testing.T) *manor {
+func newManor(t *testing.T, change ...func(*httpapi.Config, *bridge.Parts)) *manor {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
 	if err != nil {
@@ -77,9 +77,13 @@ func newManor(t *testing.T) *manor {
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
 	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
-		m.engine = bridge.NewEngine(bridge.Parts{
+		parts := bridge.Parts{
 			Store: store, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
-		})
+		}
+		for _, change := range change {
+			change(c, &parts)
+		}
+		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine
 	})
 	return m

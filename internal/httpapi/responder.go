@@ -14,7 +14,7 @@ import (
 
 // answer takes a person's answer (The Question Protocol 1.1, section 7, "Answer"). Who they are comes before what they
 // send, and both before whether they are late: only what the question never offered is refused even then.
-func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) answer(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	ctx := r.Context()
 	id, err := questionID(r)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserI
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Show(ctx, who, id)
+	q, err := s.Engine.Show(ctx, t.User, id)
 	if err != nil {
 		return err
 	}
@@ -32,10 +32,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserI
 	if err != nil {
 		return err
 	}
-	if q, err = s.Engine.Answer(ctx, who, id, choice); err != nil {
+	choice.Via = surface(t)
+	if q, err = s.Engine.Answer(ctx, t.User, id, choice); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.views(ctx, who).of(q))
+	return reply(w, http.StatusOK, s.views(ctx, t.User).of(q))
 }
 
 func answerBody(w http.ResponseWriter, r *http.Request) (*schema.AnswerBody, error) {
@@ -52,21 +53,21 @@ func answerBody(w http.ResponseWriter, r *http.Request) (*schema.AnswerBody, err
 }
 
 // show gives a question to somebody who may answer it.
-func (s *server) show(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) show(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	id, err := questionID(r)
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Show(r.Context(), who, id)
+	q, err := s.Engine.Show(r.Context(), t.User, id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.views(r.Context(), who).of(q))
+	return reply(w, http.StatusOK, s.views(r.Context(), t.User).of(q))
 }
 
 // pending gives the questions that wait for a person, newest first (section 7, "Pending"). It is one page: there is
 // nothing to go on from.
-func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) pending(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	p, err := paramsOf(r)
 	if err != nil {
 		return err
@@ -75,12 +76,12 @@ func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.User
 	if err != nil {
 		return err
 	}
-	found, _, err := s.Engine.PendingFor(r.Context(), who, limit)
+	found, _, err := s.Engine.PendingFor(r.Context(), t.User, limit)
 	if err != nil {
 		return err
 	}
 	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
-	views := s.views(r.Context(), who)
+	views := s.views(r.Context(), t.User)
 	for _, q := range found {
 		page.Questions = append(page.Questions, views.of(q))
 	}

@@ -41,6 +41,7 @@ type Config struct {
 	Hub    *wait.Hub // close it to release every wait when shutting down
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
+	SignIn SignIn // with a Matrix OpenID token
 	Log    zerolog.Logger
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
@@ -101,6 +102,7 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
