@@ -152,6 +152,28 @@ func TestPendingForAPerson(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotSaidOfASignInIsWeak: a surface that does not say how somebody signed in gets no approval past.
+func TestWhatIsNotSaidOfASignInIsWeak(t *testing.T) {
+	b := newBench(t)
+	for _, via := range []bridge.Via{"", bridge.ViaOpenID, bridge.ViaStructured, "new"} {
+		q, err := b.about("s"+string(via), 1, "D1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := pick("yes")
+		c.Via, c.Subject = via, &q.Subject.SubjectRef
+		_, err = b.Answer(b.ctx, "@dana:ex.org", q.ID, c)
+		b.code(err, bridge.CodeWeakSignIn)
+		if b.get(q.ID).State != bridge.Pending {
+			t.Errorf("%q: it settled", via)
+		}
+		c.Items[0].Selected[0] = "skip"
+		if got, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, c); err != nil || got.Answer.Via != bridge.ViaOpenID {
+			t.Errorf("%q: %+v, %v", via, got.Answer, err)
+		}
+	}
+}
+
 // notary certifies with the words that an approval has.
 type notary struct{ fails error }
 

@@ -26,6 +26,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/testserver"
@@ -64,7 +65,10 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook":   func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	// Nobody dies here: for whoever signed in before, time has passed.
+	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
+
 	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
 }
 
@@ -119,6 +123,7 @@ type stage struct {
 	config     string
 	token      string
 	api        string
+	env        []string // of the bridge, besides
 	proxy      *proxy
 	bridge     *exec.Cmd
 	log        *bytes.Buffer
@@ -201,7 +206,7 @@ func freeAddress(t *testing.T) string {
 func (s *stage) start(death string) {
 	s.t.Helper()
 	s.bridge, s.log = exec.Command(os.Args[0]), &bytes.Buffer{}
-	s.bridge.Env = append(os.Environ(), envServe+"="+s.config, envDie+"="+death)
+	s.bridge.Env = append(append(os.Environ(), s.env...), envServe+"="+s.config, envDie+"="+death)
 	s.bridge.Stderr = s.log
 	out, err := s.bridge.StdoutPipe()
 	s.ok(err)

@@ -16,7 +16,7 @@ func toAnswer(q bridge.Question) *schema.Answer {
 		return nil
 	}
 	out := &schema.Answer{
-		Responder:  schema.Responder{ID: string(a.By.ID), DisplayName: orNil(a.By.DisplayName)},
+		Responder:  schema.Responder{ID: string(a.By.ID), DisplayName: visible(a.By.DisplayName)},
 		AnsweredAt: timestamp(a.At),
 		Comment:    a.Comment, Input: a.Input, Via: string(a.Via), EventID: orNil(string(a.Event)),
 	}
@@ -49,6 +49,14 @@ func toAnswer(q bridge.Question) *schema.Answer {
 		out.Value, out.Label = &items[0].Selected[0], &items[0].Labels[0]
 	}
 	return out
+}
+
+// visible is a name as somebody gave it to themselves; nil where nobody could see it.
+func visible(name string) *string {
+	if bridge.Fold(name) == "" {
+		return nil
+	}
+	return &name
 }
 
 // toAnswerItem gives what was chosen of one item. typed says that the option that stands for a typed answer was chosen,

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -291,4 +292,38 @@ func TestOpenIDAtHome(t *testing.T) {
 		t.Errorf("while nobody is there: %v", err)
 	}
 	noToken(t, err)
+}
+
+// TestOpenIDIsAskedOfFewAtOnce: whoever comes when many are being asked about is told at once to come again.
+func TestOpenIDIsAskedOfFewAtOnce(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-release
+		vouching(openIDToken, "@dana:ex.org")(w, r)
+	}))
+	defer home.Close()
+	o, err := NewOpenID(OpenIDConfig{ServerName: "ex.org", HomeserverURL: home.URL, Servers: []string{"ex.org"}})
+	noError(t, err)
+	var all sync.WaitGroup
+	for range openIDAtOnce {
+		all.Go(func() {
+			if _, err := o.OpenIDUser(t.Context(), "ex.org", openIDToken); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range openIDAtOnce {
+		<-asked
+	}
+	_, err = o.OpenIDUser(t.Context(), "ex.org", openIDToken)
+	if again := new(bridge.ErrRetry); !errors.As(err, &again) {
+		t.Errorf("one more: %v", err)
+	}
+	close(release)
+	all.Wait()
+	go func() { <-asked }()
+	if _, err := o.OpenIDUser(t.Context(), "ex.org", openIDToken); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
 }
