@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -16,12 +15,31 @@ import (
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
-// manor is a house with the real engine over a SQLite file, and people in one room.
+// manor is a house with the real engine over a database, and people in one room.
 type manor struct {
 	*house
 	engine *bridge.Engine
 	store  *sqlstore.Store
 	people *people
+	faulty faulty
+}
+
+// faulty is a store that loses what is done in a transaction, while it is told to.
+type faulty struct {
+	bridge.Store
+	lose bool
+}
+
+var errLost = errors.New("the disk is full")
+
+func (f *faulty) Atomically(ctx context.Context, do func(context.Context) error) error {
+	return f.Store.Atomically(ctx, func(ctx context.Context) error {
+		err := do(ctx)
+		if err == nil && f.lose {
+			err = errLost
+		}
+		return err
+	})
 }
 
 // people is who is in the room, as a channel and a gatekeeper know it.
@@ -64,9 +82,15 @@ func (p *people) set(away bool) {
 	p.away = away
 }
 
-func newManor(t *testing.T, change ...func(*httpapi.Config, *bridge.Parts)) *manor {
+func newManor(t *testing.T) *manor {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
+	return newManorOn(t, sqlite(t))
+}
+
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore.Store, *httpapi.Config, *bridge.Parts)) *manor {
+	t.Helper()
+	database.Log = zerolog.Nop()
+	store, err := sqlstore.Open(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +101,12 @@ func newManor(t *testing.T, change ...func(*httpapi.Config, *bridge.Parts)) *man
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
 	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
+		m.faulty.Store = store
 		parts := bridge.Parts{
-			Store: store, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
+			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
 		}
 		for _, change := range change {
-			change(c, &parts)
+			change(store, c, &parts)
 		}
 		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine

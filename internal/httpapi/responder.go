@@ -65,27 +65,21 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	return reply(w, http.StatusOK, s.views(r.Context(), t.User).of(q))
 }
 
-// pending gives the questions that wait for a person, newest first (section 7, "Pending"). It is one page: there is
-// nothing to go on from.
+// pending gives the questions that wait for a person, newest first (section 7, "Pending").
 func (s *server) pending(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	p, err := paramsOf(r)
 	if err != nil {
 		return err
 	}
-	limit, err := p.int("limit", listLimit)
+	l := bridge.PendingListing{Who: t.User}
+	if l.Limit, l.Cursor, err = p.page(); err != nil {
+		return err
+	}
+	found, next, err := s.Engine.PendingFor(r.Context(), l)
 	if err != nil {
 		return err
 	}
-	found, _, err := s.Engine.PendingFor(r.Context(), t.User, limit)
-	if err != nil {
-		return err
-	}
-	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
-	views := s.views(r.Context(), t.User)
-	for _, q := range found {
-		page.Questions = append(page.Questions, views.of(q))
-	}
-	return reply(w, http.StatusOK, page)
+	return reply(w, http.StatusOK, pageOf(found, next, s.views(r.Context(), t.User).of))
 }
 
 // views shows questions to one person. Each room is looked up once.

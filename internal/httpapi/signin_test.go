@@ -63,8 +63,7 @@ type lobby struct {
 func newLobby(t *testing.T, change func(*httpapi.Config, *bridge.Parts)) *lobby {
 	t.Helper()
 	l := &lobby{clerk: &clerk{}, clock: &standing{now: time.Now().UTC().Truncate(time.Millisecond)}}
-	l.manor = newManor(t, func(c *httpapi.Config, p *bridge.Parts) {
-		store := p.Store.(*sqlstore.Store)
+	l.manor = newManorOn(t, sqlite(t), func(store *sqlstore.Store, c *httpapi.Config, p *bridge.Parts) {
 		for _, token := range c.Tokens.(*tokens).byHash {
 			if err := store.AddToken(t.Context(), token); err != nil {
 				t.Fatal(err)
