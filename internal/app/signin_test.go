@@ -49,11 +49,15 @@ func (s *stage) signInRefused(token testserver.OpenIDToken, status int, code str
 // session signs somebody in and gives them what they answer with.
 func (s *stage) session(u *testserver.User) *client.Responder {
 	s.t.Helper()
-	status, session := s.signIn(s.openID(u))
-	if status != http.StatusOK || session["user_id"] != u.ID {
-		s.t.Fatalf("signing in: %d %v", status, session)
+	token := s.openID(u)
+	session, err := client.SignIn(s.ctx, client.Config{Server: s.api}, schema.OpenIDToken{
+		AccessToken: token.AccessToken, TokenType: token.TokenType, MatrixServerName: token.MatrixServerName,
+	})
+	s.ok(err)
+	if session.UserID != u.ID || session.MayApprove {
+		s.t.Errorf("signed in as %+v", session)
 	}
-	return s.responder(session["access_token"].(string))
+	return session.Responder
 }
 
 func (s *stage) responder(secret string) *client.Responder {
@@ -253,4 +257,27 @@ func (s *stage) over(r *client.Responder) func(string, testserver.Event) error {
 		}
 		return err
 	}
+}
+
+// TestCheckSignIn: whether people of the own homeserver can sign in is part of the check, unless they may not.
+func TestCheckSignIn(t *testing.T) {
+	answer, body := http.StatusUnauthorized, `{"errcode":"M_UNKNOWN_TOKEN","error":"no"}`
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(answer)
+		_, _ = w.Write([]byte(body))
+	}))
+	defer home.Close()
+	finding := func(servers ...string) []Finding {
+		cfg, reg := checked(t, home.URL)
+		cfg.Auth.OpenID.Servers = servers
+		c := &check{cfg: cfg, reg: reg}
+		c.signIn(t.Context())
+		return c.findings
+	}
+	const what = "the homeserver says whose an OpenID token is"
+	expect(t, finding("question.test"), "ok "+what+"|")
+	answer, body = http.StatusNotFound, `{"errcode":"M_UNRECOGNIZED","error":"no"}`
+	expect(t, finding("question.test"), "FAIL "+what+"|asked whose an OpenID token is, the homeserver answers 404")
+	expect(t, finding())
+	expect(t, finding("elsewhere.test"))
 }
