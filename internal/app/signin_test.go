@@ -3,6 +3,7 @@ package app
 import (
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,9 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/testserver"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -280,4 +285,44 @@ func TestCheckSignIn(t *testing.T) {
 	expect(t, finding("question.test"), "FAIL "+what+"|asked whose an OpenID token is, the homeserver answers 404")
 	expect(t, finding())
 	expect(t, finding("elsewhere.test"))
+}
+
+// TestSignInIsForgotten: a session when it is over, and what it was opened with two hours after that was used.
+func TestSignInIsForgotten(t *testing.T) {
+	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	start := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	open := func(secret byte, at time.Time) bool {
+		t.Helper()
+		until := at.Add(httpapi.SessionLifetime)
+		opened, err := store.OpenSession(t.Context(), [32]byte{1}, bridge.Token{
+			ID: fmt.Sprint(secret), User: "@alice:question.test", Hash: [32]byte{secret}, Session: true, CreatedAt: at, ExpiresAt: &until,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	}
+	open(1, start)
+	for _, c := range []struct {
+		after    time.Duration
+		sessions int
+		again    bool
+	}{
+		{httpapi.SessionLifetime, 1, false}, {httpapi.SessionLifetime + time.Millisecond, 0, false}, {2 * time.Hour, 0, false}, {2*time.Hour + time.Millisecond, 1, true},
+	} {
+		for _, chore := range chores(store) {
+			if err := chore.Do(t.Context(), start.Add(c.after)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := open(2, start.Add(c.after))
+		tokens, err := store.ListTokens(t.Context())
+		if err != nil || len(tokens) != c.sessions || again != c.again {
+			t.Errorf("after %s: %d sessions, the token is accepted again: %t, %v", c.after, len(tokens), again, err)
+		}
+	}
 }

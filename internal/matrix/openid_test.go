@@ -114,7 +114,11 @@ func TestOpenIDElsewhere(t *testing.T) {
 		http.Redirect(w, r, "https://matrix.example.com:8448"+r.URL.Path, http.StatusFound)
 	}
 	long := func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"m.server":"matrix.example.com","x":%q}`, strings.Repeat("x", maxWellKnown))
+		_, _ = fmt.Fprint(w, `{"m.server":"matrix.example.com"}`, strings.Repeat(" ", maxWellKnown))
+	}
+	missing := func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		wellKnown("matrix.example.com")(w, r)
 	}
 	for name, c := range map[string]struct {
 		server string
@@ -127,6 +131,7 @@ func TestOpenIDElsewhere(t *testing.T) {
 		"where it says, by address":  {"example.com", wellKnown("127.0.0.1"), []string{known, "127.0.0.1:8448" + info}},
 		"where it says nothing":      {"example.com", wellKnown("https://matrix.example.com/x"), []string{known, "example.com:8448" + info}},
 		"where it says too much":     {"example.com", long, []string{known, "example.com:8448" + info}},
+		"where it says it is none":   {"example.com", missing, []string{known, "example.com:8448" + info}},
 		"where it sends us on":       {"example.com", redirect, []string{known, "example.com:8448" + info}},
 		"a name with a port":         {"example.com:8449", wellKnown("matrix.example.com"), []string{"example.com:8449" + info}},
 		"an address":                 {"127.0.0.1", wellKnown("matrix.example.com"), []string{"127.0.0.1:8448" + info}},
@@ -187,7 +192,7 @@ func TestOpenIDIsGuarded(t *testing.T) {
 }
 
 func endless(w http.ResponseWriter, _ *http.Request) {
-	_, _ = fmt.Fprintf(w, `{"sub":"@dana:example.com","x":%q}`, strings.Repeat("x", maxUserInfo))
+	_, _ = fmt.Fprint(w, `{"sub":"@dana:example.com"}`, strings.Repeat(" ", maxUserInfo))
 }
 
 func leadsOn(w http.ResponseWriter, r *http.Request) {
