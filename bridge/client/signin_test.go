@@ -24,7 +24,7 @@ func TestSignIn(t *testing.T) {
 		s.bodies[0] != `{"access_token":"a+b","token_type":"Bearer","matrix_server_name":"example.org"}` {
 		t.Errorf("sent %s %s %q %v", got.Method, got.URL, s.bodies[0], got.Header)
 	}
-	if _, err := alice.Pending(t.Context(), 0); err != nil || s.asked[1].Header.Get("Authorization") != "Bearer qs_1" {
+	if _, err := alice.Pending(t.Context(), PendingOptions{}); err != nil || s.asked[1].Header.Get("Authorization") != "Bearer qs_1" {
 		t.Errorf("%v, sent %v", err, s.asked[1].Header)
 	}
 }

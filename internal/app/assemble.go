@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -38,6 +39,7 @@ type parts struct {
 	hub      *wait.Hub
 	hooks    *hooks
 	api      httpapi.Config
+	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
 func assemble(ctx context.Context, opts Options) (*parts, error) {

@@ -27,6 +27,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/testserver"
@@ -108,8 +109,17 @@ func serveForTest(path, death string) error {
 		return err
 	}
 	defer b.close()
+	b.around = asDescribed
 	deaths[death](b)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })
+}
+
+// asDescribed makes a bridge under test end as soon as its API answers other than /openapi.json says.
+func asDescribed(api http.Handler) http.Handler {
+	return apitest.Around(api, func(err error) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	})
 }
 
 // stage is a homeserver, a bridge on it as a process of its own, and people in a room.

@@ -57,7 +57,11 @@ func (l Listeners) addresses() Addresses {
 
 // serve answers on both listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
 func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
-	api := httpapi.HTTPServer(httpapi.New(b.api))
+	handler := httpapi.New(b.api)
+	if b.around != nil {
+		handler = b.around(handler)
+	}
+	api := httpapi.HTTPServer(handler)
 	appservice := &http.Server{
 		Handler: b.channel.Handler(), ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
 	}

@@ -120,7 +120,7 @@ func TestSignedInByTheHomeserver(t *testing.T) {
 
 	alice := s.responder(secret)
 	q, _ := s.ask(threeWays)
-	page, err := alice.Pending(s.ctx, 0)
+	page, err := alice.Pending(s.ctx, client.PendingOptions{})
 	if s.ok(err); len(page.Questions) != 1 || page.Questions[0].ID != q {
 		t.Errorf("what waits for alice: %+v", page.Questions)
 	}

@@ -68,13 +68,14 @@ var imports = []row{
 		},
 		outside: []string{zerolog, xRate},
 	},
+	{packages: []string{"internal/httpapi/apitest"}, own: []string{"internal/httpapi"}, outside: []string{validator}}, // for tests alone
 	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/testserver"}},
 	{packages: []string{"internal/archtest"}},
 	{packages: []string{"internal/measure"}}, // for benchmarks alone
 	{
 		packages: []string{"internal/app"},
-		own:      []string{"..."}, never: []string{"internal/testserver"},
+		own:      []string{"..."}, never: []string{"internal/testserver", "internal/httpapi/apitest"},
 		outside: []string{"golang.org/x/sync/errgroup", zerolog},
 	},
 	{packages: []string{"internal/command"}, outside: []string{cobra}}, // what both programs have in common

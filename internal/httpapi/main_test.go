@@ -27,6 +27,9 @@ var (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	stopPostgres()
+	if code == 0 {
+		code = everythingSeen()
+	}
 	os.Exit(code)
 }
 

@@ -99,7 +99,8 @@ type route struct {
 	handle  handler
 }
 
-// routes is every route of this API (The Question Protocol 1.1, section 7).
+// routes is every route of this API (The Question Protocol 1.1, section 7). Each is described in the folder openapi, with
+// every status and code that it may answer; the tests tell what is missing there, and what never comes.
 func (s *server) routes() []route {
 	return []route{
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
@@ -112,6 +113,7 @@ func (s *server) routes() []route {
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
 		{"GET " + certificate.KeysPath, s.keys},
+		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
 	}
