@@ -48,6 +48,8 @@ type Config struct {
 	Agents map[bridge.AgentID]string
 	SignIn SignIn // with a Matrix OpenID token
 	Log    zerolog.Logger
+	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
+	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 

@@ -202,6 +202,20 @@ func TestWhoIsNotVouchedFor(t *testing.T) {
 	l.signedIn(l.do("POST", signInPath, "", openIDBody("dana-1")))
 }
 
+// fullDisk keeps no sessions.
+type fullDisk struct{}
+
+func (fullDisk) OpenSession(context.Context, [32]byte, bridge.Token) (bool, error) { return false, errLost }
+
+func TestASessionThatCannotBeKept(t *testing.T) {
+	l := newLobby(t, func(c *httpapi.Config, _ *bridge.Parts) { c.SignIn.Sessions = fullDisk{} })
+	a := l.do("POST", signInPath, "", openIDBody("dana-1"))
+	l.problem(a, http.StatusInternalServerError, "internal")
+	if strings.Contains(string(a.body), "qs_") || strings.Contains(string(a.body), "disk") || strings.Contains(l.log.String(), "dana-1") {
+		t.Errorf("%s, logged: %s", a.body, l.log)
+	}
+}
+
 // TestOneTokenSignsInOnce, however many send it at once.
 func TestOneTokenSignsInOnce(t *testing.T) {
 	l := newLobby(t, nil)

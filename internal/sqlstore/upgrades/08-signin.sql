@@ -1,4 +1,4 @@
--- v6 -> v7: Sessions of people who signed in, and the OpenID tokens that they did it with
+-- v7 -> v8: Sessions of people who signed in, and the OpenID tokens that they did it with
 
 -- An older program would take a session for a person's own token, which may do more.
 ALTER TABLE tokens ADD COLUMN session BOOLEAN NOT NULL DEFAULT FALSE;
