@@ -205,7 +205,9 @@ func TestWhoIsNotVouchedFor(t *testing.T) {
 // fullDisk keeps no sessions.
 type fullDisk struct{}
 
-func (fullDisk) OpenSession(context.Context, [32]byte, bridge.Token) (bool, error) { return false, errLost }
+func (fullDisk) OpenSession(context.Context, [32]byte, bridge.Token) (bool, error) {
+	return false, errLost
+}
 
 func TestASessionThatCannotBeKept(t *testing.T) {
 	l := newLobby(t, func(c *httpapi.Config, _ *bridge.Parts) { c.SignIn.Sessions = fullDisk{} })
