@@ -50,6 +50,8 @@ type Parts struct {
 	Unthreaded Unthreaded
 	ByReply    ByReply
 	Quota      func(asker AgentID) Quota
+	// OpenIDMayApprove lets [ViaOpenID] do what a person's own token may.
+	OpenIDMayApprove bool
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)

@@ -10,6 +10,7 @@ type Config struct {
 	Homeserver      Homeserver        `yaml:"homeserver"`
 	Appservice      Appservice        `yaml:"appservice"`
 	API             API               `yaml:"api"`
+	Auth            Auth              `yaml:"auth"`
 	Metrics         Metrics           `yaml:"metrics"`
 	Database        Database          `yaml:"database"`
 	Rooms           []Room            `yaml:"rooms,omitempty"`

@@ -34,6 +34,8 @@ var faulty = []struct{ name, text, want string }{
 	{"a display name too long", "appservice: {bot: {display_name: " + strings.Repeat("ü", 101) + "}}", "appservice.bot.display_name: must be at most 100 characters"},
 	{"no registration", "appservice: {registration: ''}", "appservice.registration: must be the path of the registration file"},
 	{"a public address that is none", "api: {public_url: here}", "api.public_url: must be an http:// or https:// address without a user, a query or a fragment"},
+	{"a server that is none", "auth: {openid: {servers: ['https://example.org']}}", "auth.openid.servers[0]: must be a server name of at most 230 characters, like example.org"},
+	{"a server twice", "auth: {openid: {servers: [a.org, b.org, a.org]}}", "auth.openid.servers[2]: must differ from auth.openid.servers[0]"},
 	{"an unknown database", "database: {type: mysql}", "database.type: must be sqlite or postgres"},
 	{"no file", "database: {path: ''}", "database.path: must be set for type sqlite"},
 	{"both databases", "database: {uri: 'postgres://h/d'}", "database.uri: is for type postgres: set database.type, or take away the uri (also QUESTION_DATABASE_URI)"},

@@ -57,6 +57,7 @@ func (c Config) check() Faults {
 	k.homeserver(c.Homeserver)
 	k.appservice(c.Appservice, c.Homeserver)
 	k.api(c.API, c.Appservice)
+	k.openID(c.Auth.OpenID)
 	k.metrics(c.Metrics, c.API, c.Appservice)
 	k.database(c.Database)
 	k.rooms(c.Rooms)

@@ -24,6 +24,7 @@ var statuses = map[string]int{
 	"comment_missing": 422, "input_missing": 422, "input_invalid": 422, "unsupported": 422, "preview_incomplete": 409,
 	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422, "structured_invalid": 422,
 	"out_of_range": 422, "ambiguous": 422, "not_text": 422,
+	"weak_sign_in": 403, "server_not_listed": 403, "openid_token_refused": 401,
 }
 
 func TestEveryCodeHasItsStatus(t *testing.T) {

@@ -46,6 +46,7 @@ type Config struct {
 	Hub    *wait.Hub // close it to release every wait when shutting down
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
+	SignIn SignIn // with a Matrix OpenID token
 	Log    zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
@@ -114,6 +115,7 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},

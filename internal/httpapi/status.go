@@ -19,6 +19,8 @@ const (
 	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
 	codeInsufficientScope bridge.Code = "insufficient_scope" // a token that may not do this
 	codeWrongToken        bridge.Code = "wrong_token_kind"   // an agent's where a person's is needed, or the reverse
+	codeOpenIDUsed        bridge.Code = "openid_token_used"  // a token signs in once
+	codeSignInOff         bridge.Code = "sign_in_off"        // nobody may, by the configuration
 	codeNoRoute           bridge.Code = "not_found"
 	codeMethod            bridge.Code = "method_not_allowed"
 	codeRateLimited       bridge.Code = "rate_limited"
@@ -42,11 +44,18 @@ var kinds = map[bridge.Code]kind{
 	codeUnauthorized: {http.StatusUnauthorized, "A bearer token is needed"},
 	codeInvalidToken: {http.StatusUnauthorized, "The bearer token is not valid"},
 
+	bridge.CodeOpenIDRefused: {http.StatusUnauthorized, "The OpenID token is not valid"},
+	codeOpenIDUsed:           {http.StatusUnauthorized, "The OpenID token was used already"},
+
 	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
 	codeWrongToken:            {http.StatusForbidden, "Another kind of token is needed"},
 	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
 	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
 	bridge.CodeAdminsOnly:     {http.StatusForbidden, "Only workspace admins may choose this"},
+
+	bridge.CodeWeakSignIn:      {http.StatusForbidden, "This needs a responder token"},
+	bridge.CodeServerNotListed: {http.StatusForbidden, "People of this homeserver cannot sign in"},
+	codeSignInOff:              {http.StatusForbidden, "Nobody can sign in"},
 
 	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
@@ -120,6 +129,14 @@ func codeOfAnswerFault(f schema.Fault) bridge.Code {
 		default:
 			return bridge.CodeTextTooLong
 		}
+	}
+	return codeMalformed
+}
+
+// codeOfSignInFault is the table for what people sign in with: too_large for what is larger than any document, else malformed.
+func codeOfSignInFault(f schema.Fault) bridge.Code {
+	if f.Rule == schema.RuleJSON && f.Keyword == "size" {
+		return codeTooLarge
 	}
 	return codeMalformed
 }

@@ -47,6 +47,8 @@ func (s *Store) HotQueries() map[string]string {
 		"purge the inbox":         purgeInbox,
 		"purge sends":             purgeSends,
 		"token":                   tokenByHash,
+		"purge sessions":          purgeSessions,
+		"purge OpenID tokens":     purgeOpenIDTokens,
 		"claim deliveries":        s.claimDeliveries(),
 		"next delivery":           nextDelivery,
 		"count what is pending":   countPending,
