@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -73,21 +75,29 @@ func (b *workbench) run(how func(*schema.Question), env []string, args ...string
 	cmd.Dir, cmd.Env = b.folder, append(b.env, env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that nothing that it started outlives the test
 	if err := cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	waiting := b.api.waiting
 	var err error
-	select {
-	case id := <-b.api.waiting:
-		if how == nil {
-			_ = cmd.Process.Signal(os.Interrupt)
-		} else {
-			b.api.change(id, how)
+	for running := true; running; {
+		select {
+		case id := <-waiting:
+			waiting = nil
+			if how == nil {
+				_ = cmd.Process.Signal(os.Interrupt)
+			} else {
+				b.api.change(id, how)
+			}
+		case err = <-ended:
+			running = false
+		case <-time.After(time.Minute):
+			b.t.Fatalf("it goes on: %v", args)
 		}
-		err = <-ended
-	case err = <-ended:
 	}
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {

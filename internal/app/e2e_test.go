@@ -96,15 +96,15 @@ func serveForTest(path, death string) error {
 	}
 	opts := Options{Config: cfg, Registration: reg, Log: zerolog.New(os.Stderr).Level(zerolog.DebugLevel).With().Timestamp().Logger()}
 	ctx = opts.Log.WithContext(ctx)
-	listeners, err := opts.listen(ctx)
-	if err != nil {
-		return err
-	}
 	b, err := assemble(ctx, opts)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	listeners, err := opts.listen(ctx)
+	if err != nil {
+		return err
+	}
 	b.around = asDescribed
 	deaths[death](b)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })

@@ -320,6 +320,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	last   bool // on its connection
 }
 
 func (h *house) do(method, path, secret, body string) answer {
@@ -346,7 +347,7 @@ func (h *house) send(method, path, secret, body string, header http.Header) answ
 	if err != nil {
 		h.Fatal(err)
 	}
-	return answer{res.StatusCode, res.Header, raw}
+	return answer{res.StatusCode, res.Header, raw, res.Close}
 }
 
 func (h *house) post(path, body string) answer { h.Helper(); return h.do("POST", path, h.secret, body) }

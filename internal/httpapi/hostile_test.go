@@ -159,5 +159,5 @@ func TestTheBodyOfACancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.problem(answer{res.StatusCode, res.Header, raw}, http.StatusBadRequest, "malformed")
+	h.problem(answer{res.StatusCode, res.Header, raw, res.Close}, http.StatusBadRequest, "malformed")
 }

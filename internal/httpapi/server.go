@@ -47,6 +47,8 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
+	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
+	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 
