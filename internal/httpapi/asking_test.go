@@ -108,8 +108,9 @@ func TestEchoes(t *testing.T) {
 		for name, ask := range map[string]string{"core": `{"prompt":"Go?"}`, "v2": corpusEvent(m.T)} {
 			surfaces := map[string][]byte{}
 			add := func(surface string, a answer) { surfaces[surface] = a.body }
-			add("ask", m.keyed(opsQuestions, m.secret, oddBody(ask), name))
-			q := m.question(answer{http.StatusOK, http.Header{"Content-Type": {"application/json"}}, surfaces["ask"]}, http.StatusOK)
+			first := m.keyed(opsQuestions, m.secret, oddBody(ask), name)
+			add("ask", first)
+			q := m.question(first, http.StatusCreated)
 			add("replay", m.keyed(opsQuestions, m.secret, oddBody(ask), name))
 			add("fetch", m.get("/api/agent/questions/"+q.ID))
 			add("wait", m.get(waitPath(q.ID, "?timeout=0")))

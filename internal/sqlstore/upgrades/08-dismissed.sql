@@ -1,3 +1,3 @@
--- v6 -> v7 (compatible with v4+): Who dismissed a question
+-- v7 -> v8 (compatible with v4+): Who dismissed a question
 
 ALTER TABLE questions ADD COLUMN dismissed_by TEXT CHECK (dismissed_by IS NULL OR cancelled_by = 'responder');
