@@ -17,6 +17,9 @@ func (q *Question) Forget(who UserID) (changed bool) {
 	if q.Target == who {
 		q.Target, changed = Forgotten, true
 	}
+	if q.DismissedBy == who {
+		q.DismissedBy, changed = Forgotten, true
+	}
 	if q.Answer == nil || q.Answer.By.ID != who {
 		return changed
 	}

@@ -50,6 +50,11 @@ func TestForget(t *testing.T) {
 		t.Error("she is in it still")
 	}
 
+	dismissed := bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, DismissedBy: "@ada:example.org"}
+	if !dismissed.Forget("@ada:example.org") || dismissed.DismissedBy != bridge.Forgotten {
+		t.Errorf("dismissed by %q", dismissed.DismissedBy)
+	}
+
 	for name, other := range map[string]bridge.Question{
 		"another's": {State: bridge.Answered, Answer: &bridge.Answer{By: bridge.Responder{ID: "@bob:example.org"}}},
 		"pending":   {State: bridge.Pending, Target: "@ada:example.org"},

@@ -69,7 +69,7 @@ func writeTraces(w io.Writer, who string, f app.Forgotten, dry bool) {
 		n    int
 		what string
 	}{
-		{f.Answers, "questions that they answered, or that asked them and have ended"},
+		{f.Answers, "questions that they answered or dismissed, or that asked them and have ended"},
 		{f.Certificates, "certificates of what they approved"},
 		{f.Documents, "webhook events and kept responses that named them"},
 		{f.Prompts, "questions that waited for something they were to type"},

@@ -17,6 +17,8 @@ type dialect struct {
 	// columns lists every column with its table and an expression for its bytes; contains says whether such bytes (%s)
 	// have the text $1 in them.
 	columns, contains string
+	// holdPending makes transactions wait for each other that add pending questions of one asker, or to one conversation.
+	holdPending string
 	// holdKeys makes transactions that change which key signs wait for each other.
 	holdKeys string
 }
@@ -35,6 +37,7 @@ var (
 		takeRow:     " FOR UPDATE SKIP LOCKED",
 		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",
 		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
+		holdPending: "SELECT pg_advisory_xact_lock(7165736, hashtext($1)), pg_advisory_xact_lock(7165737, hashtext($2))",
 		holdKeys:    "SELECT pg_advisory_xact_lock(7165735)",
 		columns: `
 			SELECT table_name::TEXT, column_name::TEXT,

@@ -31,7 +31,7 @@ type Person struct {
 
 // Traces is what the database had of a person, in rows.
 type Traces struct {
-	Answers      int // questions that they answered, or that asked them and have ended
+	Answers      int // questions that they answered or dismissed, or that asked them and have ended
 	Certificates int // of those
 	Documents    int // webhook events, and kept responses, that named them
 	Prompts      int // questions that waited for something of theirs, or asked them to type it
@@ -99,17 +99,18 @@ func (f *forgetting) answers(ctx context.Context) error {
 	type row struct {
 		id         bridge.QuestionID
 		state      bridge.State
+		dismissed  bridge.UserID
 		definition struct{ Target bridge.UserID }
 		answer     struct{ By struct{ ID bridge.UserID } }
 	}
 	scan := func(from dbutil.Scannable) (r row, err error) {
-		err = from.Scan(text(&r.id), text(&r.state), decoded(&r.definition), decoded(&r.answer))
+		err = from.Scan(text(&r.id), text(&r.state), text(&r.dismissed), decoded(&r.definition), decoded(&r.answer))
 		return r, err
 	}
-	return pages(ctx, f.Store, scan, `SELECT id, state, definition, answer FROM questions WHERE id > $1 ORDER BY id LIMIT $2`,
+	return pages(ctx, f.Store, scan, `SELECT id, state, dismissed_by, definition, answer FROM questions WHERE id > $1 ORDER BY id LIMIT $2`,
 		func(r row) any { return r.id }, "", func(r row) error {
 			switch {
-			case r.definition.Target != f.ID && r.answer.By.ID != f.ID:
+			case r.definition.Target != f.ID && r.answer.By.ID != f.ID && r.dismissed != f.ID:
 				return nil
 			case r.state == bridge.Pending:
 				f.found.Asked++
@@ -165,7 +166,7 @@ func (f *forgetting) rewrite(ctx context.Context, q bridge.Question) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.exec(ctx, `UPDATE questions SET definition = $2, answer = $3 WHERE id = $1`, q.ID, asked, answer)
+	_, err = f.exec(ctx, `UPDATE questions SET definition = $2, answer = $3, dismissed_by = $4 WHERE id = $1`, q.ID, asked, answer, orNull(q.DismissedBy))
 	return err
 }
 

@@ -57,6 +57,8 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 	direct.Scope, direct.Target = bridge.Direct, who
 	noError(t, s.CreateQuestion(t.Context(), direct))
 	must2(s.Settle(t.Context(), bridge.Settlement{Question: direct.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: start}))(t)
+	dismissed := ask(t, s, n+3, room)
+	must2(s.Settle(t.Context(), bridge.Settlement{Question: dismissed.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByResponder, DismissedBy: who, At: start}))(t)
 	open := ask(t, s, n+2, room)
 	noError(t, s.SavePosting(t.Context(), bridge.Posting{Question: open.ID, Conversation: room, ChangedAt: start,
 		Progress: json.RawMessage(`{"step":0,"waiting":{"` + string(who) + `":{"option":"yes","chosen":"$y","comment":"` + words + ` half"}}}`),
@@ -100,7 +102,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 2, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 2, Tokens: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 2, Tokens: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
