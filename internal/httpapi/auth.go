@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,25 +20,30 @@ type agentHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 // agent lets a request through that carries a token with the scope.
 func (s *server) agent(scope string, next agentHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
+		t, err := s.agentToken(r)
 		if err != nil {
 			return err
 		}
-		if t.Agent == "" || t.User != "" {
-			return wrongToken("This is for an agent's token, not for a person's, which only answers: /api/questions/….")
-		}
-		if len(t.Scopes) > 0 && !slices.Contains(t.Scopes, scope) {
-			return newProblem(codeInsufficientScope, "The token lacks the scope "+scope+".").
-				with("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="`+scope+`"`)
+		if !allows(t, scope) {
+			return lacking(scope)
 		}
 		return next(w, r, t)
 	}
 }
 
-// responderHandler answers a request that a person made with a token of their own.
-type responderHandler func(w http.ResponseWriter, r *http.Request, who bridge.UserID) error
+func (s *server) agentToken(r *http.Request) (bridge.Token, error) {
+	t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
+	if err == nil && (t.Agent == "" || t.User != "") {
+		err = wrongToken("This is for an agent's token, not for a person's, which only answers: /api/questions/….")
+	}
+	return t, err
+}
 
-// responder lets a request through that carries a person's own token. Nothing else of a request says who that is.
+// responderHandler answers a request that a person made with a token of their own.
+type responderHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) error
+
+// responder lets a request through that carries a person's own token, or a session of theirs. Nothing else of a request
+// says who that is.
 func (s *server) responder(next responderHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, err := s.authenticate(r, "Send your own responder token as Authorization: Bearer qu_….")
@@ -49,7 +53,7 @@ func (s *server) responder(next responderHandler) handler {
 		if t.User == "" || t.Agent != "" {
 			return wrongToken("This is for a person's own responder token: an agent's token never answers.")
 		}
-		return next(w, r, t.User)
+		return next(w, r, t)
 	}
 }
 
@@ -58,7 +62,10 @@ func wrongToken(detail string) error {
 }
 
 // challenge is what a client is asked for (RFC 6750, section 3).
-const challenge = `Bearer realm="question-bridge"`
+const (
+	challenge    = `Bearer realm="question-bridge"`
+	invalidToken = challenge + `, error="invalid_token"`
+)
 
 // authenticate finds the token of a request. It is looked up by hash and compared again in constant time, so neither the
 // index nor a comparison tells how much of a guess was right. wanted is said to a client that sends none.
@@ -72,10 +79,10 @@ func (s *server) authenticate(r *http.Request, wanted string) (bridge.Token, err
 	if err != nil {
 		return bridge.Token{}, err
 	}
-	valid := t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
+	valid := t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt)) && (!t.Session || s.SignIn.Identity != nil)
 	if !ok || !valid || subtle.ConstantTimeCompare(t.Hash[:], hash[:]) != 1 {
 		return bridge.Token{}, newProblem(codeInvalidToken, "The token is unknown, revoked or expired.").
-			with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+			with("WWW-Authenticate", invalidToken)
 	}
 	s.noteUse(r.Context(), t, now)
 	return t, nil
@@ -101,7 +108,7 @@ func bearer(r *http.Request) (string, bool) {
 	return secret, ok && strings.EqualFold(scheme, "Bearer") && secret != ""
 }
 
-// room finds the room that a request names, if the token may ask there. A room that is not granted is told from one that
+// room finds the room that a request names, if the token is for it. A room that is not granted is told from one that
 // does not exist.
 func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, error) {
 	if !storable(named) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,14 @@ type manor struct {
 	store  *sqlstore.Store
 	people *people
 	faulty faulty
+	clock  *clock // of the engine
+}
+
+// clock is the machine's, moved forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time {
+	return bridge.SystemClock{}.Now().Add(time.Duration(c.ahead.Load()))
 }
 
 // faulty is a store that loses what is done in a transaction, while it is told to.
@@ -87,7 +96,7 @@ func newManor(t *testing.T) *manor {
 	return newManorOn(t, sqlite(t))
 }
 
-func newManorOn(t *testing.T, database sqlstore.Config) *manor {
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore.Store, *httpapi.Config, *bridge.Parts)) *manor {
 	t.Helper()
 	database.Log = zerolog.Nop()
 	store, err := sqlstore.Open(t.Context(), database)
@@ -95,16 +104,20 @@ func newManorOn(t *testing.T, database sqlstore.Config) *manor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	m := &manor{store: store, people: &people{rights: map[bridge.UserID]bridge.Rights{
+	m := &manor{store: store, clock: &clock{}, people: &people{rights: map[bridge.UserID]bridge.Rights{
 		"@dana:example.org": {Member: true, DisplayName: "Dana"}, "@sam:example.org": {Member: true, DisplayName: "Sam"},
 		"@root:example.org": {Member: true, WorkspaceAdmin: true}, "@robot:example.org": {Member: true, Machine: true},
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
 	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
 		m.faulty.Store = store
-		m.engine = bridge.NewEngine(bridge.Parts{
-			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
-		})
+		parts := bridge.Parts{
+			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: m.clock, Unthreaded: bridge.UnthreadedDirect,
+		}
+		for _, change := range change {
+			change(store, c, &parts)
+		}
+		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine
 	})
 	return m

@@ -16,9 +16,10 @@ import (
 type Engine interface {
 	// Ask stores a question. An equal ask under the same elicitation id gives the stored one and created false.
 	Ask(ctx context.Context, q bridge.Question) (asked bridge.Question, created bool, err error)
-	// Fetch gives a question to its own asker; anybody else's is CodeNotFound.
-	Fetch(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
-	// List gives an asker's own questions, newest first, and the cursor of the next page, "" on the last.
+	// Read gives a question that may be read; one that may not is CodeNotFound, as if there were none. An error of may is
+	// the error.
+	Read(ctx context.Context, id bridge.QuestionID, may func(bridge.Question) (bool, error)) (bridge.Question, error)
+	// List gives an asker's own questions, or those of a conversation, newest first, and the cursor of the next page, "" on the last.
 	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
 	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
 	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
@@ -46,11 +47,14 @@ type Config struct {
 	Hub    *wait.Hub // close it to release every wait when shutting down
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
+	SignIn SignIn // with a Matrix OpenID token
 	Log    zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
+	// Limits are how fast agents and people may act; unlimited if zero.
+	Limits Limits
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -77,7 +81,7 @@ func New(c Config) http.Handler {
 	if c.ReplyTimeout == 0 {
 		c.ReplyTimeout = replyTimeout
 	}
-	s := &server{c}
+	s := &server{c, newLimiter()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, r.handle)
@@ -93,7 +97,10 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+	limiter *limiter
+}
 
 type route struct {
 	pattern string
@@ -105,10 +112,11 @@ type route struct {
 func (s *server) routes() []route {
 	return []route{
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
-		{"GET /api/agent/questions", s.agent(ScopeRead, s.list)},
-		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
-		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
+		{"GET /api/agent/questions", s.reading(s.list)},
+		{"GET /api/agent/questions/{id}", s.reading(s.fetch)},
+		{"GET /api/agent/questions/{id}/wait", s.wait}, // reading
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
