@@ -40,6 +40,7 @@ type Traces struct {
 	Notices      int // notices to them that were still owed
 	Events       int // events of theirs that were not handled, or set aside
 	Tokens       int // of theirs, sessions too
+	Asks         int // notes of when the question queue asked them
 	Memberships  int // of rooms that they are not in
 	States       int // pieces of a room's state that they had set
 

@@ -12,6 +12,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/matrix"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -85,6 +86,7 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 		noError(t, s.PutState(t.Context(), bridge.StateRecord{Conversation: bridge.ConversationID("!" + words), Type: kind, Sender: who, SentAt: start, Content: json.RawMessage(`{}`)}))
 	}
 	noError(t, s.AddToken(t.Context(), bridge.Token{ID: "tok_" + words, User: who, Hash: [32]byte{byte(n)}, CreatedAt: start}))
+	must(s.SpendPersonBudget(t.Context(), queue.PersonSpending{Whom: string(who), Now: start, PersonBudget: queue.PersonBudget{Asks: 1, Per: time.Hour}}))(t)
 }
 
 // A person who is forgotten is nowhere but where their rights in a room that they are in are read, and where they made
@@ -102,7 +104,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 2, Tokens: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 2, Tokens: 1, Asks: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)

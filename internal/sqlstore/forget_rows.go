@@ -135,6 +135,7 @@ func (f *forgetting) rows(ctx context.Context) error {
 		{&f.found.Replies, `replies`, `sender = $1`},
 		{&f.found.Courtesies, `courtesies`, `substr(key, length(key) - length(CAST($1 AS TEXT))) = '/' || CAST($1 AS TEXT)`},
 		{&f.found.Tokens, `tokens`, `user_id = $1`},
+		{&f.found.Asks, `queue_person_asks`, `whom = $1`},
 	} {
 		if err := f.remove(ctx, r.count, r.table, r.where, f.ID); err != nil {
 			return err

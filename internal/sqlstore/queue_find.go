@@ -46,7 +46,7 @@ func candidateListing(l queue.Listing) (query string, args []any, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		p.after(place)
+		p.after(&place)
 	}
 	return p.query(), p.args, nil
 }
