@@ -62,11 +62,11 @@ func (r *rig) newAskers() *askingMany {
 		Store: r.store, Channel: noChannel{}, Gatekeeper: r.channel, Notifier: r.hub, Clock: bridge.SystemClock{}, Deadline: r.sweeper.Deadline,
 	})
 	a := &askingMany{rig: r}
-	address := strings.TrimPrefix(listen(r.b, httpapi.New(api)), "http://")
+	address := strings.TrimPrefix(listen(r.tb, httpapi.New(api)), "http://")
 	for range askers {
 		conn, err := net.Dial("tcp", address)
 		r.ok(err)
-		r.b.Cleanup(func() { _ = conn.Close() })
+		r.tb.Cleanup(func() { _ = conn.Close() })
 		a.conns = append(a.conns, conn)
 	}
 	for n := range askers * asksEach {
@@ -122,7 +122,7 @@ func readCreated(conn io.Reader, into []byte) error {
 
 // askAt gives the new question's id.
 func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID) bridge.QuestionID {
-	r.b.Helper()
+	r.tb.Helper()
 	req, err := http.NewRequest(http.MethodPost, url+"/api/agent/rooms/"+string(room)+"/questions", strings.NewReader(askBody))
 	r.ok(err)
 	var q struct{ ID bridge.QuestionID }
@@ -132,7 +132,7 @@ func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID)
 
 // do makes a request as the agent and gives the body of the answer.
 func (r *rig) do(client *http.Client, req *http.Request, want int) []byte {
-	r.b.Helper()
+	r.tb.Helper()
 	req.Header.Set("Authorization", "Bearer "+r.token)
 	resp, err := client.Do(req)
 	r.ok(err)
@@ -140,7 +140,7 @@ func (r *rig) do(client *http.Client, req *http.Request, want int) []byte {
 	body, err := io.ReadAll(resp.Body)
 	r.ok(err)
 	if resp.StatusCode != want {
-		r.b.Fatalf("%s was answered with %d: %s", req.URL, resp.StatusCode, body)
+		r.tb.Fatalf("%s was answered with %d: %s", req.URL, resp.StatusCode, body)
 	}
 	return body
 }

@@ -38,6 +38,7 @@ const (
 	envServe = "QUESTION_TEST_SERVE" // path of a configuration
 	envDie   = "QUESTION_TEST_DIE"   // where to die, see deaths
 	envBare  = "QUESTION_TEST_BARE"  // be no bridge at all, see serveBare
+	envLock  = "QUESTION_TEST_LOCK"  // be no bridge at all, see holdWriteLock
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	if path := os.Getenv(envLock); path != "" {
+		if err := holdWriteLock(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	postgres.Stop()
+	os.Exit(code)
 }
 
 // deaths are the places where a bridge under test kills itself.
@@ -126,8 +136,13 @@ type stage struct {
 
 const bot = "@questions:question.test"
 
-// newStage starts everything but the bridge.
+// newStage starts everything but the bridge, which is to use SQLite.
 func newStage(t *testing.T) *stage {
+	t.Helper()
+	return newStageOn(t, newSQLite(t))
+}
+
+func newStageOn(t *testing.T, d config.Database) *stage {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -160,7 +175,7 @@ func newStage(t *testing.T) *stage {
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From = []string{"question.test"}
-	cfg.Database.Path = filepath.Join(dir, "bridge.db")
+	cfg.Database = d
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
 	cfg, err = config.Load(s.config, os.Getenv)

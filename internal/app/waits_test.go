@@ -3,21 +3,26 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"superpipeline.dev/question-bridge/internal/config"
 )
 
-// TestWaits has many clients wait on a real store: they keep nobody from asking and cancelling, and when the bridge is
-// asked to end, each is answered with the question as it stands, and the bridge ends without an error.
-func TestWaits(t *testing.T) {
+// TestD5TheBridgeEnds (field case D5) has 100 clients wait: they keep nobody from asking and cancelling, and when the
+// bridge is asked to end, each is answered with the question as it stands, and the bridge ends without an error.
+func TestD5TheBridgeEnds(t *testing.T) {
 	s := newStage(t)
 	s.start("")
 	q, _ := s.ask(threeWays)
-	const waits = 64 // more than any pool of connections to the database
+	const waits = 100 // more than any pool of connections to the database
 	type ended struct {
 		status int
 		state  string
@@ -78,4 +83,81 @@ func (s *stage) wait(question string, sent func()) (status int, state string) {
 		return resp.StatusCode, err.Error()
 	}
 	return resp.StatusCode, q.State
+}
+
+// TestD5NoLostWakeUp (field case D5) answers questions within a millisecond of the start of a wait for them, before or
+// after it. A wait looks again by itself only after an hour here, and ends after 30 seconds: whoever misses the answer
+// has nothing after 20.
+func TestD5NoLostWakeUp(t *testing.T) {
+	onBoth(t, func(t *testing.T, d config.Database) {
+		s := serve(t, arrangement{database: d, prepare: func(b *parts) { b.api.Reread = time.Hour }})
+		s.client.Timeout = 20 * time.Second
+		secret := s.person(dana)
+		const workers = 8
+		rounds := map[string]int{config.SQLite: 2000, config.Postgres: 500}[d.Type] // the race is in this process
+		var all sync.WaitGroup
+		for range workers {
+			all.Go(func() {
+				for round := range rounds / workers {
+					if !s.wakeUp(secret, round%2 == 0) {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// wakeUp asks, waits and has the person of the secret answer at about that time: a random part of a millisecond before
+// the wait is sent, or after. It is false when the test has failed.
+func (s *served) wakeUp(secret string, before bool) bool {
+	path := "/api/questions/" + s.ask(s.token, askBody).ID
+	apart := time.Duration(rand.IntN(1000)) * time.Microsecond
+	answered, sent := make(chan reply, 1), make(chan struct{})
+	answer := func() { answered <- s.call(call{http.MethodPost, path + "/answer", secret, `{"value":"prod"}`}) }
+	if before {
+		go answer()
+		spin(apart)
+	} else {
+		go func() {
+			<-sent
+			spin(apart)
+			answer()
+		}()
+	}
+	ctx := httptrace.WithClientTrace(s.t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
+	waited := s.callIn(ctx, call{http.MethodGet, strings.Replace(path, "/api/", "/api/agent/", 1) + "/wait?timeout=30", s.token, ""})
+	given := answerIn((<-answered).body)
+	if waited.status != http.StatusOK || given == "" || answerIn(waited.body) != given {
+		s.t.Errorf("answered %q %v away, before the wait: %v; the wait was given %d %s", given, apart, before, waited.status, waited.body)
+		return false
+	}
+	return true
+}
+
+// spin waits without sleeping: the timer of a busy machine is coarser than the race that is looked for.
+func spin(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		runtime.Gosched()
+	}
+}
+
+// TestD5TheLongestWait (field case D5): whatever is asked for, a wait ends after 30 seconds at the latest, which is as long
+// as the server gives everybody else for a whole response, with the question as it stands.
+func TestD5TheLongestWait(t *testing.T) {
+	t.Parallel()
+	s := serve(t, arrangement{database: newSQLite(t)})
+	id := s.ask(s.token, askBody).ID
+	var all sync.WaitGroup
+	for query, least := range map[string]time.Duration{"?timeout=999999": 30 * time.Second, "?timeout=30": 30 * time.Second, "": 20 * time.Second} {
+		all.Go(func() {
+			began := time.Now()
+			r := s.call(call{http.MethodGet, "/api/agent/questions/" + id + "/wait" + query, s.token, ""})
+			if took := time.Since(began); r.status != http.StatusOK || !strings.Contains(r.body, `"state":"pending"`) || took < least {
+				t.Errorf("%q: %d %s after %v", query, r.status, r.body, took)
+			}
+		})
+	}
+	all.Wait()
 }

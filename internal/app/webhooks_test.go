@@ -54,30 +54,40 @@ type hooked struct {
 // withWebhook gives the stage's bridge an endpoint that lives as long as the test does.
 func (s *stage) withWebhook() <-chan hooked {
 	s.t.Helper()
+	came, hook := newHook(s.t)
+	s.reconfigure(hook)
+	return came
+}
+
+// newHook makes an endpoint of the room OPS that lives as long as the test does, and what tells a configuration of it.
+func newHook(t *testing.T) (came <-chan hooked, hook func(*config.Config)) {
+	t.Helper()
 	secret := NewWebhookSecret()
-	file := filepath.Join(filepath.Dir(s.config), "hook.secret")
-	s.ok(os.WriteFile(file, []byte(secret), 0o600))
+	file := filepath.Join(t.TempDir(), "hook.secret")
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	verifier, err := standardwebhooks.NewWebhook(secret)
-	s.ok(err)
-	came := make(chan hooked, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := make(chan hooked, 10_000)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := verifier.Verify(body, r.Header); err != nil {
-			s.t.Errorf("an event is not verified: %v", err)
+			t.Errorf("an event is not verified: %v", err)
 		}
 		event, err := schema.Decode[schema.WebhookEvent](body)
 		if err != nil {
-			s.t.Errorf("an event is not right: %v", err)
+			t.Errorf("an event is not right: %v", err)
 		}
-		came <- hooked{r.Header.Get("webhook-id"), string(body), event}
+		took <- hooked{r.Header.Get("webhook-id"), string(body), event}
 	}))
-	s.t.Cleanup(receiver.Close)
-	cfg, err := config.Load(s.config, os.Getenv)
-	s.ok(err)
-	cfg.Webhooks = []config.Webhook{{Name: "ci", Rooms: []string{"OPS"}, URL: receiver.URL, Secrets: []config.Secret{{File: file}}}}
-	cfg.Egress.Allow = []string{"127.0.0.1"}
-	s.ok(cfg.Save(s.config, "A bridge under test, with a webhook."))
-	return came
+	t.Cleanup(receiver.Close)
+	return took, func(cfg *config.Config) {
+		cfg.Webhooks = []config.Webhook{{Name: "ci", Rooms: []string{"OPS"}, URL: receiver.URL, Secrets: []config.Secret{{File: file}}}}
+		cfg.Egress.Allow = []string{"127.0.0.1"}
+	}
 }
 
 func (s *stage) hooked(came <-chan hooked) hooked {
@@ -111,10 +121,12 @@ func (s *stage) delivered() Delivery {
 	return Delivery{}
 }
 
-// TestKilledBetweenSettlingAndWebhook kills the bridge when the answer is stored and the endpoint was not told: it is
+// TestD8KilledBetweenSettlingAndWebhook kills the bridge when the answer is stored and the endpoint was not told: it is
 // told after the restart (guarantee 4; field case D8).
-func TestKilledBetweenSettlingAndWebhook(t *testing.T) {
-	s := newStage(t)
+func TestD8KilledBetweenSettlingAndWebhook(t *testing.T) { onBoth(t, killedBeforeTheWebhook) }
+
+func killedBeforeTheWebhook(t *testing.T, d config.Database) {
+	s := newStageOn(t, d)
 	came := s.withWebhook()
 	s.start("webhook")
 	q, event := s.ask(threeWays)
@@ -135,10 +147,12 @@ func TestKilledBetweenSettlingAndWebhook(t *testing.T) {
 	s.toldOnce(q)
 }
 
-// TestKilledBetweenWebhookAndBookkeeping kills the bridge when the endpoint has taken the event and nobody wrote that
+// TestD8KilledBetweenWebhookAndBookkeeping kills the bridge when the endpoint has taken the event and nobody wrote that
 // down: it is told once more, the same under the same id (guarantee 4; field case D8).
-func TestKilledBetweenWebhookAndBookkeeping(t *testing.T) {
-	s := newStage(t)
+func TestD8KilledBetweenWebhookAndBookkeeping(t *testing.T) { onBoth(t, killedAfterTheWebhook) }
+
+func killedAfterTheWebhook(t *testing.T, d config.Database) {
+	s := newStageOn(t, d)
 	came := s.withWebhook()
 	s.start("webhooked")
 	_, event := s.ask(threeWays)

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // manor is a house with the real engine over a SQLite file, and people in one room.
@@ -64,7 +66,7 @@ func (p *people) set(away bool) {
 	p.away = away
 }
 
-func newManor(t *testing.T) *manor {
+func newManor(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *manor {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
 	if err != nil {
@@ -76,18 +78,24 @@ func newManor(t *testing.T) *manor {
 		"@root:example.org": {Member: true, WorkspaceAdmin: true}, "@robot:example.org": {Member: true, Machine: true},
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
-	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
+	m.house = newHouse(t, append(change, func(c *httpapi.Config, _ *http.Server) {
 		m.engine = bridge.NewEngine(bridge.Parts{
 			Store: store, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
 		})
 		c.Engine = m.engine
-	})
+	})...)
 	return m
 }
 
 func (m *manor) person(who bridge.UserID) string {
 	m.Helper()
 	return m.token(httpapi.TokenTerms{User: who})
+}
+
+// answered has Dana answer a question by an option.
+func (m *manor) answered(id, value string) schema.Question {
+	m.Helper()
+	return m.question(m.do("POST", answerPath(id), m.dana, fmt.Sprintf(`{"value":%q}`, value)), http.StatusOK)
 }
 
 // effects are what is owed for the stored questions.

@@ -21,14 +21,8 @@ func benchmark(b *testing.B, run func(b *testing.B, s *sqlstore.Store)) {
 		bench(b, sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(b.TempDir(), "store.db")}, run)
 	})
 	b.Run("PostgreSQL", func(b *testing.B) {
-		server, err := postgres()
-		if err != nil {
-			b.Fatal(err)
-		}
-		uri, err := testserver.NewDatabase(b.Context(), server, b.Name())
-		if err != nil {
-			b.Fatal(err)
-		}
+		uri, err := postgres.NewDatabase(b.Context(), b.Name())
+		check(b, err)
 		defer func() { _ = testserver.DropDatabase(context.Background(), uri) }()
 		bench(b, sqlstore.Config{Type: sqlstore.Postgres, URI: uri}, run)
 	})
