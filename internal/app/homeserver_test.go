@@ -135,6 +135,12 @@ func (h *fastHomeserver) serve(to string, reg config.Registration) {
 
 // push gives when the transaction was sent.
 func (h *fastHomeserver) push(events ...json.RawMessage) time.Time {
+	_, began := h.put(events...)
+	return began
+}
+
+// put pushes a transaction and gives the status that it was answered with, 0 if the bridge has ended.
+func (h *fastHomeserver) put(events ...json.RawMessage) (status int, began time.Time) {
 	h.pushing.Lock()
 	defer h.pushing.Unlock()
 	h.next++
@@ -144,14 +150,14 @@ func (h *fastHomeserver) push(events ...json.RawMessage) time.Time {
 		panic(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+h.reg.HSToken)
-	began := time.Now()
+	began = time.Now()
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return began // the bridge has ended
+		return 0, began
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
-	return began
+	return resp.StatusCode, began
 }
 
 func rawBytes(events []json.RawMessage) [][]byte {
