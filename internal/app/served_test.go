@@ -117,7 +117,35 @@ type reply struct {
 	body   string
 }
 
-// call may be used by any goroutine.
+// caller makes requests to an API. It may be used by any goroutine.
+type caller struct {
+	t      *testing.T
+	url    string
+	client *http.Client
+}
+
+func (c caller) call(ctx context.Context, what call) reply {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, what.method, c.url+what.path, strings.NewReader(what.body))
+	if err != nil {
+		c.t.Error(err)
+		return reply{}
+	}
+	req.Header.Set("Authorization", "Bearer "+what.token)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		c.t.Error(err)
+		return reply{}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Error(err)
+		return reply{}
+	}
+	return reply{resp.StatusCode, resp.Header, string(body)}
+}
+
 func (s *served) call(c call) reply {
 	s.t.Helper()
 	return s.callIn(s.t.Context(), c)
@@ -125,24 +153,7 @@ func (s *served) call(c call) reply {
 
 func (s *served) callIn(ctx context.Context, c call) reply {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, c.method, s.url+c.path, strings.NewReader(c.body))
-	if err != nil {
-		s.t.Error(err)
-		return reply{}
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	resp, err := s.client.Do(req)
-	if err != nil {
-		s.t.Error(err)
-		return reply{}
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Error(err)
-		return reply{}
-	}
-	return reply{resp.StatusCode, resp.Header, string(body)}
+	return caller{s.t, s.url, s.client}.call(ctx, c)
 }
 
 // ask asks in the room OPS, and gives the new question.
