@@ -72,6 +72,11 @@ func NewEngine(p Parts) *Engine {
 // created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
 // CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict.
 func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
+	return e.askWith(ctx, q, func(context.Context, Question) error { return nil })
+}
+
+// askWith asks; with runs in the transaction that stores a new question.
+func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.Context, q Question) error) (asked Question, created bool, err error) {
 	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 		return earlier, false, err
 	}
@@ -90,8 +95,10 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
 	var superseded []Question
 	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
-		superseded, err = e.ask(ctx, q, effect)
-		return err
+		if superseded, err = e.ask(ctx, q, effect); err != nil {
+			return err
+		}
+		return with(ctx, q)
 	})
 	if CodeOf(err) == CodeElicitationConflict { // lost a race with an equal ask, perhaps
 		if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
@@ -178,8 +185,13 @@ func (e *Engine) Cancel(ctx context.Context, asker AgentID, id QuestionID) (Ques
 	if err != nil || q.State.Terminal() {
 		return q, err
 	}
-	q, _, err = e.settle(ctx, Settlement{Question: id, State: Cancelled, Revision: -1, CancelledBy: ByAsker, At: e.Clock.Now()}, nil)
+	q, _, err = e.settle(ctx, withdrawal(id, e.Clock.Now()), nil)
 	return q, err
+}
+
+// withdrawal is how a question ends that its asker withdraws.
+func withdrawal(id QuestionID, at time.Time) Settlement {
+	return Settlement{Question: id, State: Cancelled, Revision: -1, CancelledBy: ByAsker, At: at}
 }
 
 // Expire settles what is overdue, at most limit questions, and says how many it was. A thousand may be due at once, so

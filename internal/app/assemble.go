@@ -117,6 +117,7 @@ const (
 	inboxKept    = 90 * 24 * time.Hour
 	postingKept  = 30 * 24 * time.Hour // after its last change
 	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
+	responseKept = 48 * time.Hour      // to a request with an Idempotency-Key
 	choreBatch   = 1000
 )
 
@@ -137,6 +138,7 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},
+		{Name: "forget responses", Every: time.Hour, Do: until(store.PurgeResponses, responseKept)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},

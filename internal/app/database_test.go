@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/testserver"
@@ -26,14 +24,12 @@ func newSQLite(t *testing.T) config.Database {
 
 func newPostgres(t *testing.T) config.Database {
 	t.Helper()
-	uri, err := postgres.NewDatabase(t.Context(), t.Name())
+	uri, drop, err := postgres.NewDatabase(t.Context(), t.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := testserver.DropDatabase(ctx, uri); err != nil {
+		if err := drop(); err != nil {
 			t.Error(err)
 		}
 	})

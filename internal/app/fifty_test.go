@@ -111,7 +111,7 @@ func (f *fifty) race(roomFirst bool) schema.Question {
 			if roomFirst {
 				<-first
 			}
-			r := caller{f.t, f.api, http.DefaultClient}.call(f.ctx, call{http.MethodPost, "/api/questions/" + id + "/answer", token, fmt.Sprintf(`{"value":%q}`, []string{"approve", "deny"}[i%2])})
+			r := caller{f.t, f.api, http.DefaultClient}.call(f.ctx, call{method: http.MethodPost, path: "/api/questions/" + id + "/answer", token: token, body: fmt.Sprintf(`{"value":%q}`, []string{"approve", "deny"}[i%2])})
 			if r.status != http.StatusOK {
 				f.t.Errorf("an answer is answered with %d: %s", r.status, r.body)
 			}
@@ -148,7 +148,7 @@ type outcomeOf struct {
 // settledOnce wants one answer, told to everybody.
 func (f *fifty) settledOnce(o outcomeOf, watch *testserver.Watch) schema.Question {
 	f.t.Helper()
-	r := caller{f.t, f.api, http.DefaultClient}.call(f.ctx, call{http.MethodGet, "/api/agent/questions/" + o.id, f.token, ""})
+	r := caller{f.t, f.api, http.DefaultClient}.call(f.ctx, call{method: http.MethodGet, path: "/api/agent/questions/" + o.id, token: f.token})
 	q, err := schema.Decode[schema.Question]([]byte(r.body))
 	f.ok(err)
 	won := answerIn(r.body)

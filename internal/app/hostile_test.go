@@ -27,7 +27,7 @@ func (d document) with(members string) string { return "{" + members + "," + d.v
 // readers are the routes that read a document, each with documents that it would take. A route that is not listed here
 // fails the test, so that none is forgotten; one that reads none has an empty list.
 func (s *served) readers() map[string][]document {
-	ask, answer := "/api/agent/rooms/OPS/questions", "/api/questions/"+s.ask(s.token, `{"prompt":"Go?"}`).ID+"/answer"
+	ask, answer := opsQuestions, "/api/questions/"+s.ask(s.token, `{"prompt":"Go?"}`).ID+"/answer"
 	person := s.person(dana)
 	return map[string][]document{
 		"POST /api/agent/rooms/{room}/questions": {
@@ -51,7 +51,7 @@ func (s *served) eachDocument(f func(d document)) {
 		}
 		for _, d := range documents {
 			f(d)
-			if r := s.call(call{http.MethodPost, d.path, d.token, d.valid}); r.status/100 != 2 {
+			if r := s.call(call{method: http.MethodPost, path: d.path, token: d.token, body: d.valid}); r.status/100 != 2 {
 				s.t.Errorf("%s itself is answered with %d: %s", d.valid, r.status, r.body)
 			}
 		}
@@ -221,7 +221,7 @@ func TestC5AndC8InTransactions(t *testing.T) {
 	if status, _ := s.homeserver.put(says("2", "")); status != http.StatusOK {
 		t.Errorf("the reply is answered with %d", status)
 	}
-	r := s.call(call{http.MethodGet, "/api/agent/questions/" + asked.ID + "/wait?timeout=30", s.token, ""})
+	r := s.call(call{method: http.MethodGet, path: "/api/agent/questions/" + asked.ID + "/wait?timeout=30", token: s.token})
 	if got := answerIn(r.body); !strings.HasPrefix(got, "deny by "+dana) {
 		t.Errorf("the answer is %q", got)
 	}

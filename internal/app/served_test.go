@@ -107,8 +107,8 @@ func (s *served) person(user string) string {
 	return s.grant(Grant{User: user})
 }
 
-// call is one request to the API.
-type call struct{ method, path, token, body string }
+// call is one request to the API. Its key is an Idempotency-Key; "" for none.
+type call struct{ method, path, token, body, key string }
 
 // reply is an answer, read whole. Its status is 0 where there was none, which the test has failed for.
 type reply struct {
@@ -132,6 +132,9 @@ func (c caller) call(ctx context.Context, what call) reply {
 		return reply{}
 	}
 	req.Header.Set("Authorization", "Bearer "+what.token)
+	if what.key != "" {
+		req.Header.Set("Idempotency-Key", what.key)
+	}
 	resp, err := c.client.Do(req)
 	if err != nil {
 		c.t.Error(err)
@@ -156,10 +159,18 @@ func (s *served) callIn(ctx context.Context, c call) reply {
 	return caller{s.t, s.url, s.client}.call(ctx, c)
 }
 
+const opsQuestions = "/api/agent/rooms/OPS/questions"
+
 // ask asks in the room OPS, and gives the new question.
 func (s *served) ask(token, body string) schema.Question {
 	s.t.Helper()
-	r := s.call(call{http.MethodPost, "/api/agent/rooms/OPS/questions", token, body})
+	return s.asked(call{path: opsQuestions, token: token, body: body})
+}
+
+func (s *served) asked(c call) schema.Question {
+	s.t.Helper()
+	c.method = http.MethodPost
+	r := s.call(c)
 	var q schema.Question
 	if err := json.Unmarshal([]byte(r.body), &q); err != nil || r.status != http.StatusCreated {
 		s.t.Errorf("an ask is answered with %d: %s", r.status, r.body)

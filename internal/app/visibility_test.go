@@ -18,8 +18,8 @@ import (
 // twoAgents have asked in one room: the agent "ci" before the agent "cd" came.
 type twoAgents struct {
 	*served
-	cd       string // the token of the other agent
-	pending  schema.Question
+	cd       string          // the token of the other agent
+	pending  schema.Question // asked under a key
 	answered schema.Question
 	approval schema.Question
 }
@@ -35,14 +35,19 @@ func approvalOf(elicitation, digest string, revision int) string {
 	return asJSON(content)
 }
 
+// sharedKey is the Idempotency-Key under which the first agent asked one question and cancelled another.
+const sharedKey = "the-same-key"
+
 const correlated = `{"prompt":"Go?","correlation_id":"rel-2.4","data":{"pipeline":"deploy"}}`
 
 func newTwoAgents(t *testing.T, d config.Database) *twoAgents {
 	s := &twoAgents{served: serve(t, arrangement{database: d})}
 	s.client.Timeout = 15 * time.Second // a wait that is let in, though not its own, would hold for longer
 	s.cd = s.grant(Grant{Agent: "cd", Rooms: []string{"*"}})
-	s.pending, s.answered, s.approval = s.ask(s.token, correlated), s.ask(s.token, correlated), s.ask(s.token, approvalOf("elc_shared", "sha256:aa", 1))
-	s.call(call{http.MethodPost, "/api/questions/" + s.answered.ID + "/answer", s.person(dana), `{"value":"approve"}`})
+	s.pending = s.asked(call{path: opsQuestions, token: s.token, body: correlated, key: sharedKey})
+	s.answered, s.approval = s.ask(s.token, correlated), s.ask(s.token, approvalOf("elc_shared", "sha256:aa", 1))
+	s.call(call{method: http.MethodPost, path: "/api/questions/" + s.answered.ID + "/answer", token: s.person(dana), body: `{"value":"approve"}`})
+	s.call(call{method: http.MethodPost, path: "/api/agent/questions/" + s.answered.ID + "/cancel", token: s.token, key: sharedKey}) // changes nothing
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -82,23 +87,25 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 // not, to the letter.
 func (s *twoAgents) knowsNoQuestion(method, path string) {
 	s.t.Helper()
-	about := func(id string) reply {
+	about := func(id, key string) reply {
 		at := strings.Replace(path, "{id}", id, 1)
 		if strings.HasSuffix(path, "/wait") {
 			at += "?timeout=30"
 		}
-		r := s.call(call{method, at, s.cd, ""})
+		r := s.call(call{method: method, path: at, token: s.cd, key: key})
 		r.header.Del("Date")
 		return r
 	}
-	none := about("q_aaaaaaaaaaaaaaaaaaaaaaaaaa")
+	none := about("q_aaaaaaaaaaaaaaaaaaaaaaaaaa", "")
 	var problem struct{ Code string }
 	if err := json.Unmarshal([]byte(none.body), &problem); err != nil || none.status != http.StatusNotFound || problem.Code != "question_not_found" {
 		s.t.Errorf("%s %s of no question: %d %s", method, path, none.status, none.body)
 	}
 	for _, q := range []schema.Question{s.pending, s.answered, s.approval} {
-		if got := about(q.ID); !reflect.DeepEqual(got, none) {
-			s.t.Errorf("%s %s of a question that is another's: %+v\nof none: %+v", method, path, got, none)
+		for _, key := range []string{"", sharedKey} {
+			if got := about(q.ID, key); !reflect.DeepEqual(got, none) {
+				s.t.Errorf("%s %s of a question that is another's: %+v\nof none: %+v", method, path, got, none)
+			}
 		}
 	}
 }
@@ -131,7 +138,7 @@ func (s *twoAgents) listsItsOwn() {
 // page is a page of a list.
 func (s *twoAgents) page(token, query string) schema.Questions {
 	s.t.Helper()
-	r := s.call(call{http.MethodGet, "/api/agent/questions?" + query, token, ""})
+	r := s.call(call{method: http.MethodGet, path: "/api/agent/questions?" + query, token: token})
 	page, err := schema.Decode[schema.Questions]([]byte(r.body))
 	if err != nil || r.status != http.StatusOK {
 		s.t.Fatalf("the list by %q: %d %s", query, r.status, r.body)
@@ -139,7 +146,7 @@ func (s *twoAgents) page(token, query string) schema.Questions {
 	return *page
 }
 
-// asksBeside asks as other agents, under names that the first one uses: each is a new question, and the others stay.
+// asksBeside asks as other agents, under names and a key that the first one uses: each is a new question, and the others stay.
 func (s *twoAgents) asksBeside() {
 	s.t.Helper()
 	for what, body := range map[string]string{
@@ -151,7 +158,7 @@ func (s *twoAgents) asksBeside() {
 		"a question by the id of another one": approvalOf(s.pending.ID, "sha256:ee", 3),
 	} {
 		newcomer := s.grant(Grant{Agent: fmt.Sprint("newcomer ", what), Rooms: []string{"OPS"}})
-		switch id := s.ask(newcomer, body).ID; id {
+		switch id := s.asked(call{path: opsQuestions, token: newcomer, body: body, key: sharedKey}).ID; id {
 		case "", s.pending.ID, s.answered.ID, s.approval.ID:
 			s.t.Errorf("%s: it is given %q", what, id)
 		}

@@ -65,7 +65,7 @@ func TestD5TheBridgeEnds(t *testing.T) {
 func (s *stage) waitFor(question string, sent func()) reply {
 	s.t.Helper()
 	ctx := httptrace.WithClientTrace(s.ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent() }})
-	return caller{s.t, s.api, http.DefaultClient}.call(ctx, call{http.MethodGet, "/api/agent/questions/" + question + "/wait?timeout=30", s.token, ""})
+	return caller{s.t, s.api, http.DefaultClient}.call(ctx, call{method: http.MethodGet, path: "/api/agent/questions/" + question + "/wait?timeout=30", token: s.token})
 }
 
 // TestD5NoLostWakeUp (field case D5) answers questions within a millisecond of the start of a wait for them, before or
@@ -98,7 +98,9 @@ func (s *served) wakeUp(secret string, before bool) bool {
 	path := "/api/questions/" + s.ask(s.token, askBody).ID
 	apart := time.Duration(rand.IntN(1000)) * time.Microsecond
 	answered, sent := make(chan reply, 1), make(chan struct{})
-	answer := func() { answered <- s.call(call{http.MethodPost, path + "/answer", secret, `{"value":"prod"}`}) }
+	answer := func() {
+		answered <- s.call(call{method: http.MethodPost, path: path + "/answer", token: secret, body: `{"value":"prod"}`})
+	}
 	if before {
 		go answer()
 		spin(apart)
@@ -110,7 +112,7 @@ func (s *served) wakeUp(secret string, before bool) bool {
 		}()
 	}
 	ctx := httptrace.WithClientTrace(s.t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
-	waited := s.callIn(ctx, call{http.MethodGet, strings.Replace(path, "/api/", "/api/agent/", 1) + "/wait?timeout=30", s.token, ""})
+	waited := s.callIn(ctx, call{method: http.MethodGet, path: strings.Replace(path, "/api/", "/api/agent/", 1) + "/wait?timeout=30", token: s.token})
 	given := answerIn((<-answered).body)
 	if waited.status != http.StatusOK || given == "" || answerIn(waited.body) != given {
 		s.t.Errorf("answered %q %v away, before the wait: %v; the wait was given %d %s", given, apart, before, waited.status, waited.body)
@@ -136,7 +138,7 @@ func TestD5TheLongestWait(t *testing.T) {
 	for query, least := range map[string]time.Duration{"?timeout=999999": 30 * time.Second, "?timeout=30": 30 * time.Second, "": 20 * time.Second} {
 		all.Go(func() {
 			began := time.Now()
-			r := s.call(call{http.MethodGet, "/api/agent/questions/" + id + "/wait" + query, s.token, ""})
+			r := s.call(call{method: http.MethodGet, path: "/api/agent/questions/" + id + "/wait" + query, token: s.token})
 			if took := time.Since(began); r.status != http.StatusOK || !strings.Contains(r.body, `"state":"pending"`) || took < least {
 				t.Errorf("%q: %d %s after %v", query, r.status, r.body, took)
 			}

@@ -124,17 +124,17 @@ func (m *memory) Show(_ context.Context, who bridge.UserID, id bridge.QuestionID
 	return q, nil
 }
 
-func (m *memory) PendingFor(_ context.Context, who bridge.UserID, limit int) ([]bridge.Question, bool, error) {
+func (m *memory) PendingFor(_ context.Context, l bridge.PendingListing) ([]bridge.Question, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.shown = append(m.shown, who)
+	m.shown = append(m.shown, l.Who)
 	var found []bridge.Question
 	for _, id := range m.order {
-		if q := m.byID[id]; q.State == bridge.Pending && len(found) < limit {
+		if q := m.byID[id]; q.State == bridge.Pending && len(found) < l.Limit {
 			found = append(found, q)
 		}
 	}
-	return found, false, m.fail
+	return found, "", m.fail
 }
 
 func (m *memory) Answer(_ context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error) {
@@ -313,10 +313,16 @@ type answer struct {
 
 func (h *house) do(method, path, secret, body string) answer {
 	h.Helper()
+	return h.send(method, path, secret, body, http.Header{})
+}
+
+func (h *house) send(method, path, secret, body string, header http.Header) answer {
+	h.Helper()
 	req, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
 	if err != nil {
 		h.Fatal(err)
 	}
+	req.Header = header
 	if secret != "" {
 		req.Header.Set("Authorization", "Bearer "+secret)
 	}

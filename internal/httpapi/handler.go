@@ -176,14 +176,24 @@ func reply(w http.ResponseWriter, status int, document any) error {
 }
 
 func write(w http.ResponseWriter, status int, contentType string, document any) error {
+	raw, err := encode(document)
+	if err != nil {
+		return err
+	}
+	send(w, status, contentType, raw)
+	return nil
+}
+
+func encode(document any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(document); err != nil {
-		return err
-	}
+	err := enc.Encode(document)
+	return buf.Bytes(), err
+}
+
+func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the client is gone, if this fails
-	return nil
+	_, _ = w.Write(body) // the client is gone, if this fails
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -18,12 +17,31 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// manor is a house with the real engine over a SQLite file, and people in one room.
+// manor is a house with the real engine over a database, and people in one room.
 type manor struct {
 	*house
 	engine *bridge.Engine
 	store  *sqlstore.Store
 	people *people
+	faulty faulty
+}
+
+// faulty is a store that loses what is done in a transaction, while it is told to.
+type faulty struct {
+	bridge.Store
+	lose bool
+}
+
+var errLost = errors.New("the disk is full")
+
+func (f *faulty) Atomically(ctx context.Context, do func(context.Context) error) error {
+	return f.Store.Atomically(ctx, func(ctx context.Context) error {
+		err := do(ctx)
+		if err == nil && f.lose {
+			err = errLost
+		}
+		return err
+	})
 }
 
 // people is who is in the room, as a channel and a gatekeeper know it.
@@ -68,7 +86,13 @@ func (p *people) set(away bool) {
 
 func newManor(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *manor {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
+	return newManorOn(t, sqlite(t), change...)
+}
+
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*httpapi.Config, *http.Server)) *manor {
+	t.Helper()
+	database.Log = zerolog.Nop()
+	store, err := sqlstore.Open(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +103,9 @@ func newManor(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *mano
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
 	m.house = newHouse(t, append(change, func(c *httpapi.Config, _ *http.Server) {
+		m.faulty.Store = store
 		m.engine = bridge.NewEngine(bridge.Parts{
-			Store: store, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
+			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
 		})
 		c.Engine = m.engine
 	})...)

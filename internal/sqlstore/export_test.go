@@ -17,7 +17,9 @@ func (s *Store) HotQueries() map[string]string {
 		}
 		return query
 	}
-	cursor := cursorAfter(bridge.Question{ID: "q"})
+	place := bridge.Place{ID: "q"}
+	cursor := place.Cursor()
+	pending, _ := pendingAfter([]bridge.ConversationID{"!a", "!b"}, &place)
 	return map[string]string{
 		"question":                selectQuestion,
 		"question by elicitation": selectByElicitation,
@@ -26,6 +28,8 @@ func (s *Store) HotQueries() map[string]string {
 		"settle":                  settle,
 		"forget":                  forget,
 		"pending in":              selectPending,
+		"pending after":           pending,
+		"response":                selectResponse,
 		"settled since":           selectSettled,
 		"list":                    page(bridge.Listing{}),
 		"list, next page":         page(bridge.Listing{Cursor: cursor}),

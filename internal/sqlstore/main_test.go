@@ -1,7 +1,6 @@
 package sqlstore_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,13 +52,9 @@ func newSQLite(t *testing.T) database {
 
 func newPostgres(t *testing.T) database {
 	t.Helper()
-	uri, err := postgres.NewDatabase(t.Context(), t.Name())
+	uri, drop, err := postgres.NewDatabase(t.Context(), t.Name())
 	noError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		noError(t, testserver.DropDatabase(ctx, uri))
-	})
+	t.Cleanup(func() { noError(t, drop()) })
 	return database{sqlstore.Config{Type: sqlstore.Postgres, URI: uri}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 var errStopped = errors.New("the shared PostgreSQL was stopped")
@@ -17,14 +18,23 @@ type SharedPostgres struct {
 	err    error
 }
 
-// NewDatabase makes a fresh empty database and returns its URL, see the function [NewDatabase].
-func (p *SharedPostgres) NewDatabase(ctx context.Context, name string) (string, error) {
+// NewDatabase makes a fresh empty database, see the function [NewDatabase], and gives its URL and what drops it.
+func (p *SharedPostgres) NewDatabase(ctx context.Context, name string) (dsn string, drop func() error, err error) {
 	p.once.Do(func() { p.server, p.stop, p.err = Postgres(context.WithoutCancel(ctx)) })
 	if p.err != nil {
-		return "", p.err
+		return "", nil, p.err
 	}
-	return NewDatabase(ctx, p.server, name)
+	if dsn, err = NewDatabase(ctx, p.server, name); err != nil {
+		return "", nil, err
+	}
+	return dsn, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+		defer cancel()
+		return DropDatabase(ctx, dsn)
+	}, nil
 }
+
+const dropTimeout = 10 * time.Second
 
 // Stop ends the server if it was started. No database is made after that.
 func (p *SharedPostgres) Stop() {
