@@ -115,6 +115,7 @@ func serveForTest(path, death string) error {
 	}
 	defer b.close()
 	deaths[death](b)
+	go b.report(ctx)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })
 }
 
@@ -202,11 +203,11 @@ func (s *stage) person(name string) *testserver.User {
 	return u
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer l.Close()
 	return l.Addr().String()
