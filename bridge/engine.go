@@ -38,7 +38,7 @@ const (
 	ByReplyComplete ByReply = "complete"
 )
 
-// Parts is what an engine is made of. Owed and Deadline may be nil.
+// Parts is what an engine is made of. Owed, Deadline and Observer may be nil.
 type Parts struct {
 	Store      Store
 	Channel    Channel
@@ -52,6 +52,7 @@ type Parts struct {
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)
+	Observer Observer
 }
 
 // Engine is the one place where questions are asked, moved on and settled. All its methods may be called at once.
@@ -64,6 +65,9 @@ func NewEngine(p Parts) *Engine {
 	}
 	if p.Deadline == nil {
 		p.Deadline = func(time.Time) {}
+	}
+	if p.Observer == nil {
+		p.Observer = unobserved{}
 	}
 	return &Engine{p}
 }
@@ -110,6 +114,7 @@ func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
 		Str("asker", string(q.Asker)).Msg("Question asked")
+	e.Observer.Asked()
 	e.Owed()
 	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
@@ -296,6 +301,7 @@ func (e *Engine) told(ctx context.Context, settled ...Question) {
 
 func (e *Engine) ended(ctx context.Context, id QuestionID, state State) {
 	zerolog.Ctx(ctx).Info().Str("question_id", string(id)).Str("state", string(state)).Msg("Question settled")
+	e.Observer.Settled(state)
 	e.Notifier.Notify(id)
 }
 

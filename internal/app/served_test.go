@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -94,6 +95,7 @@ func serve(t *testing.T, a arrangement) *served {
 	s := &served{t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}, Timeout: time.Minute}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	r = rigOf(t, cfg, zerolog.New(log).Level(zerolog.InfoLevel))
+	r.around = func(api http.Handler) http.Handler { return apitest.Around(api, func(err error) { t.Error(err) }) }
 	if a.prepare != nil {
 		a.prepare(r.parts)
 	}

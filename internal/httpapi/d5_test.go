@@ -128,8 +128,9 @@ func TestD5Shutdown(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := m.question(m.get(waitPath(q.ID, "?timeout=30")), http.StatusOK); got.State != schema.Pending {
-		t.Errorf("a latecomer got %+v", got)
+	late := m.get(waitPath(q.ID, "?timeout=30"))
+	if got := m.question(late, http.StatusOK); got.State != schema.Pending || !late.last {
+		t.Errorf("a latecomer got %+v, the last on its connection: %t", got.State, late.last)
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %v", took)

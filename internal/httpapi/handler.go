@@ -38,7 +38,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		out := &response{ResponseWriter: w}
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
-		defer func() { answered(out, r, start, recover()) }()
+		defer func() { s.answered(out, r, start, recover()) }()
 		next.ServeHTTP(out, r)
 	})
 }
@@ -51,7 +51,7 @@ func (s *server) named(r *http.Request) *http.Request {
 }
 
 // answered ends a request that was answered, or panicked.
-func answered(out *response, r *http.Request, start time.Time, panicked any) {
+func (s *server) answered(out *response, r *http.Request, start time.Time, panicked any) {
 	log := zerolog.Ctx(r.Context())
 	if panicked != nil {
 		if panicked == http.ErrAbortHandler {
@@ -62,8 +62,11 @@ func answered(out *response, r *http.Request, start time.Time, panicked any) {
 			_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
 		}
 	}
-	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
-		Dur("took", time.Since(start)).Msg("Request answered")
+	took := time.Since(start)
+	if s.Observe != nil {
+		s.Observe(r.Pattern, out.status, took)
+	}
+	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).Dur("took", took).Msg("Request answered")
 }
 
 // panicOf says what panicked, for the log. Only the runtime's own words are known to hold nothing that anybody wrote.

@@ -15,6 +15,9 @@ var postgres testserver.SharedPostgres
 func TestMain(m *testing.M) {
 	code := m.Run()
 	postgres.Stop()
+	if code == 0 {
+		code = everythingSeen()
+	}
 	os.Exit(code)
 }
 

@@ -28,6 +28,7 @@ var statuses = map[string]int{
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
 	h := newHouse(t)
+	h.pretends.Store(true)
 	for _, code := range domainCodes(t) {
 		want, ok := statuses[code]
 		if !ok {
@@ -91,6 +92,33 @@ func TestInternalErrorsAreLoggedAndNotShown(t *testing.T) {
 	}
 	if log := h.log.String(); strings.Contains(log, "the text of the question") || strings.Contains(log, h.secret) {
 		t.Errorf("the log tells too much: %s", log)
+	}
+}
+
+// Every route for agents and people says that it failed, or that it may work soon, or that there is no such question.
+func TestEveryRouteFailsAlike(t *testing.T) {
+	h := newHouse(t)
+	id := h.asked(`{"prompt":"Go?"}`).ID
+	for _, f := range []struct {
+		fail   error
+		status int
+		code   string
+		ofOne  bool // only where one question is named
+	}{
+		{errors.New("disk full"), http.StatusInternalServerError, "internal", false},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", false},
+		{&bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such question"}, http.StatusNotFound, "question_not_found", true},
+	} {
+		h.engine.set(func(m *memory) { m.fail = f.fail })
+		for _, g := range append(guarded, personal...) {
+			secret, body := h.secret, `{"prompt":"Go?"}`
+			if strings.HasPrefix(g.path, "/api/questions") {
+				secret, body = h.dana, `{"value":"approve"}`
+			}
+			if path := strings.Replace(g.path, "q_1", id, 1); !f.ofOne || path != g.path {
+				h.problem(h.do(g.method, path, secret, body), f.status, f.code)
+			}
+		}
 	}
 }
 

@@ -47,6 +47,8 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
+	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
+	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 
@@ -107,7 +109,8 @@ type route struct {
 	handle  handler
 }
 
-// routes is every route of this API (The Question Protocol 1.1, section 7).
+// routes is every route of this API (The Question Protocol 1.1, section 7). Each is described in the folder openapi, with
+// every status and code that it may answer; the tests tell what is missing there, and what never comes.
 func (s *server) routes() []route {
 	return []route{
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
@@ -119,6 +122,7 @@ func (s *server) routes() []route {
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
 		{"GET " + certificate.KeysPath, s.keys},
+		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
 	}

@@ -37,6 +37,7 @@ type Config struct {
 	Redactions Redactions
 
 	RequestTimeout time.Duration // of one request to the homeserver; 30 seconds unless set
+	Limited        func()        // called for each 429 of the homeserver; may be nil
 	RoomsAtOnce    int           // how many rooms' events are handled at once; 8 unless set
 }
 
@@ -118,6 +119,7 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 		return nil, fmt.Errorf("matrix: %w", err)
 	}
 	hs := newHomeserver(as, cfg.RequestTimeout, clock)
+	hs.waits.limited = cfg.Limited
 	s := &Service{
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
 		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock, began: clock.Now()},

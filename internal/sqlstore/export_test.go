@@ -48,6 +48,10 @@ func (s *Store) HotQueries() map[string]string {
 		"token":                   tokenByHash,
 		"claim deliveries":        s.claimDeliveries(),
 		"next delivery":           nextDelivery,
+		"count what is pending":   countPending,
+		"count what is owed":      countOwed,
+		"count the inbox":         countInbox,
+		"oldest delivery":         oldestDelivery,
 	}
 }
 
@@ -74,3 +78,6 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 	g.end(err)
 	return err
 }
+
+// CheckServing is one look at the serving lock.
+func (s *Store) CheckServing(ctx context.Context) error { return s.checkServing(ctx) }
