@@ -21,6 +21,7 @@ const (
 	CodeTargetNotPermitted  Code = "target_not_permitted"
 	CodeInvalidQuestion     Code = "invalid_question"
 	CodeInvalidCursor       Code = "invalid_cursor"
+	CodeQuotaExceeded       Code = "quota_exceeded"
 	CodeNotEligible         Code = "not_eligible"
 	CodeAdminsOnly          Code = "admins_only"
 	CodeInvalidOption       Code = "invalid_option"
@@ -40,6 +41,9 @@ const (
 	CodeSubjectLapsed       Code = "subject_lapsed"
 	CodeSubjectMismatch     Code = "subject_mismatch"
 	CodeNotByReply          Code = "not_by_reply"
+	CodeWeakSignIn          Code = "weak_sign_in"
+	CodeServerNotListed     Code = "server_not_listed"
+	CodeOpenIDRefused       Code = "openid_token_refused"
 )
 
 // Error is a refusal that may be shown: it names the rule and never what a person wrote.

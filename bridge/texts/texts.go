@@ -57,6 +57,12 @@ func NotByReply(question string) string {
 		"To see and approve exactly what it does, run: question answer " + question
 }
 
+// WeakSignIn says how to choose what somebody who signed in with a Matrix OpenID token may not.
+func WeakSignIn(question string) string {
+	return "Signed in with a Matrix OpenID token, nobody can approve an exact operation or choose what only admins may: " +
+		"other services may hold such a token too. With a responder token of your own you can: question answer " + question
+}
+
 // Why nothing can be answered here now.
 const (
 	RedactedQuestion = "The question was removed from the room, so it cannot be answered here any more."

@@ -5,18 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +21,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/outbox"
@@ -75,7 +71,10 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook":   func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	// Nobody dies here: for whoever signed in before, time has passed.
+	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
+
 	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
 }
 
@@ -140,6 +139,7 @@ type stage struct {
 	config     string
 	token      string
 	api        string
+	env        []string // of the bridge, besides
 	proxy      *proxy
 	bridge     *exec.Cmd
 	log        *bytes.Buffer
@@ -185,7 +185,7 @@ func newStageOn(t *testing.T, d config.Database) *stage {
 	cfg.Rooms = []config.Room{{Code: "OPS", Room: s.room, Name: "Ops"}}
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
-	cfg.Join.From = []string{"question.test"}
+	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
 	cfg.Database = d
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
@@ -227,7 +227,7 @@ func freeAddress(tb testing.TB) string {
 func (s *stage) start(death string) {
 	s.t.Helper()
 	s.bridge, s.log = exec.Command(os.Args[0]), &bytes.Buffer{}
-	s.bridge.Env = append(os.Environ(), envServe+"="+s.config, envDie+"="+death)
+	s.bridge.Env = append(append(os.Environ(), s.env...), envServe+"="+s.config, envDie+"="+death)
 	s.bridge.Stderr = s.log
 	out, err := s.bridge.StdoutPipe()
 	s.ok(err)
@@ -342,49 +342,6 @@ func (s *stage) count(match func(e testserver.Event) bool) int {
 		}
 	}
 	return n
-}
-
-// proxy stands between the bridge and the homeserver. After a send that it is told about it cuts the connection, so that
-// the bridge never learns what became of it.
-type proxy struct {
-	url string
-	mu  sync.Mutex
-	cut func(r *http.Request) bool
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{}
-	reverse := httputil.NewSingleHostReverseProxy(to)
-	reverse.ErrorLog = log.New(io.Discard, "", 0) // a bridge that ends cuts what it asked for
-	reverse.ModifyResponse = func(r *http.Response) error {
-		p.mu.Lock()
-		cut := p.cut
-		p.mu.Unlock()
-		if cut != nil && r.StatusCode == http.StatusOK && cut(r.Request) {
-			panic(http.ErrAbortHandler)
-		}
-		return nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: reverse, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
-	p.url = "http://" + l.Addr().String()
-	return p
-}
-
-func (p *proxy) cutAfter(cut func(r *http.Request) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
 }
 
 func coreAsk() *schema.CoreAsk {

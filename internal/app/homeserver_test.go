@@ -46,6 +46,7 @@ func newFastHomeserver(tb testing.TB, others ...string) *fastHomeserver {
 	always("GET /_matrix/client/versions", `{"versions":["v1.2"]}`)
 	always("POST /_matrix/client/v3/register", `{}`)
 	always("GET /_matrix/client/v3/account/whoami", fmt.Sprintf(`{"user_id":%q}`, bot))
+	always("GET /_matrix/federation/v1/openid/userinfo", fmt.Sprintf(`{"sub":%q}`, dana))
 	always("GET /_matrix/client/v3/rooms/{room}/state", stateOf(bot, append([]string{dana}, others...)))
 	mux.HandleFunc("GET /_matrix/client/v3/sync", func(w http.ResponseWriter, r *http.Request) {
 		select {

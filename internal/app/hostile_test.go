@@ -36,6 +36,9 @@ func (s *served) readers() map[string][]document {
 		"POST /api/questions/{id}/answer": {
 			{answer, person, `{"value":"approve"}`}, {answer, person, `{"value":"approve","subject":{"id":"op_1","digest":"d","schema":"x/v1","revision":1}}`},
 		},
+		"POST /api/auth/matrix": {
+			{"/api/auth/matrix", "", fmt.Sprintf(`{"access_token":"once","token_type":"Bearer","matrix_server_name":%q,"expires_in":3600}`, benchDomain)},
+		},
 		"POST /api/agent/questions/{id}/cancel": {},
 	}
 }
@@ -91,11 +94,14 @@ func (s *served) everything() string {
 	return b.String()
 }
 
+// peopleSignIn lets the people of the homeserver sign in by a token of it.
+func peopleSignIn(cfg *config.Config) { cfg.Auth.OpenID.Servers = []string{benchDomain} }
+
 // TestC5OnTheServer (field case C5): a document that has a name twice is refused, and nothing of it is kept, whatever
 // reads it: an ask of either dialect, an answer, at every depth.
 func TestC5OnTheServer(t *testing.T) {
 	onBoth(t, func(t *testing.T, d config.Database) {
-		s := serve(t, arrangement{database: d})
+		s := serve(t, arrangement{database: d, configure: peopleSignIn})
 		twice := func(d document, old, new string) {
 			t.Helper()
 			if !strings.Contains(d.valid, old) {
@@ -125,7 +131,7 @@ func TestC5OnTheServer(t *testing.T) {
 // TestC8OnTheServer (field case C8): whatever reads a document refuses numbers, depth and size that are hostile, and
 // spends little memory on it.
 func TestC8OnTheServer(t *testing.T) {
-	s := serve(t, arrangement{database: newSQLite(t)})
+	s := serve(t, arrangement{database: newSQLite(t), configure: peopleSignIn})
 	var unknown strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&unknown, `"x%d":1e1000000,`, i)

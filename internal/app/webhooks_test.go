@@ -20,6 +20,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/schema"
@@ -80,6 +81,9 @@ func newHook(t *testing.T) (came <-chan hooked, hook func(*config.Config)) {
 		event, err := schema.Decode[schema.WebhookEvent](body)
 		if err != nil {
 			t.Errorf("an event is not right: %v", err)
+		}
+		if err := apitest.Webhook(r.Header, body); err != nil {
+			t.Errorf("an event is not as it is described: %v", err)
 		}
 		took <- hooked{r.Header.Get("webhook-id"), string(body), event}
 	}))

@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/schema"
 )
 
 // Field case D5: timeouts beyond the range clamp, what is no whole number is 400, and no server timeout cuts a wait.
 func TestD5Timeouts(t *testing.T) {
-	m := newManor(t, func(c *httpapi.Config, s *http.Server) {
-		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+	m := newManor(t, func(p plan) {
+		p.api.ReplyTimeout, p.server.WriteTimeout, p.server.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
 	})
 	q := m.asked(`{"prompt":"Go?"}`)
 	for _, timeout := range []string{"0", "-1", "-99999999999999999999"} {

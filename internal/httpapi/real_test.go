@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,14 @@ type manor struct {
 	store  *sqlstore.Store
 	people *people
 	faulty faulty
+	clock  *clock // of the engine
+}
+
+// clock is the machine's, moved forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time {
+	return bridge.SystemClock{}.Now().Add(time.Duration(c.ahead.Load()))
 }
 
 // faulty is a store that loses what is done in a transaction, while it is told to.
@@ -84,12 +93,20 @@ func (p *people) set(away bool) {
 	p.away = away
 }
 
-func newManor(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *manor {
+func newManor(t *testing.T, change ...func(plan)) *manor {
 	t.Helper()
 	return newManorOn(t, sqlite(t), change...)
 }
 
-func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*httpapi.Config, *http.Server)) *manor {
+// plan is what a manor is about to be made of.
+type plan struct {
+	store  *sqlstore.Store
+	api    *httpapi.Config
+	engine *bridge.Parts
+	server *http.Server
+}
+
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(plan)) *manor {
 	t.Helper()
 	database.Log = zerolog.Nop()
 	store, err := sqlstore.Open(t.Context(), database)
@@ -97,18 +114,22 @@ func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*httpapi.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	m := &manor{store: store, people: &people{rights: map[bridge.UserID]bridge.Rights{
+	m := &manor{store: store, clock: &clock{}, people: &people{rights: map[bridge.UserID]bridge.Rights{
 		"@dana:example.org": {Member: true, DisplayName: "Dana"}, "@sam:example.org": {Member: true, DisplayName: "Sam"},
 		"@root:example.org": {Member: true, WorkspaceAdmin: true}, "@robot:example.org": {Member: true, Machine: true},
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
-	m.house = newHouse(t, append(change, func(c *httpapi.Config, _ *http.Server) {
+	m.house = newHouse(t, func(c *httpapi.Config, s *http.Server) {
 		m.faulty.Store = store
-		m.engine = bridge.NewEngine(bridge.Parts{
-			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
-		})
+		parts := bridge.Parts{
+			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: m.clock, Unthreaded: bridge.UnthreadedDirect,
+		}
+		for _, change := range change {
+			change(plan{store, c, &parts, s})
+		}
+		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine
-	})...)
+	})
 	return m
 }
 

@@ -1,6 +1,6 @@
 package apitest
 
-// closed closes the schemas of a document's responses: an object may then have no property that the document does not
+// closed closes the schemas of a document's responses and webhooks: an object may then have no property that the document does not
 // name. The document itself leaves them open, since readers ignore what they do not know.
 type closed struct{ root object }
 
@@ -10,6 +10,9 @@ func (c closed) document() {
 		c.inside(schema)
 	}
 	c.responses(components["responses"])
+	for _, webhook := range components["pathItems"].(object) {
+		c.content(webhook.(object)["post"].(object)["requestBody"])
+	}
 	for _, item := range c.root["paths"].(object) {
 		for _, operation := range item.(object) {
 			if operation, ok := operation.(object); ok {
@@ -21,10 +24,15 @@ func (c closed) document() {
 
 func (c closed) responses(all any) {
 	for _, response := range all.(object) {
-		content, _ := response.(object)["content"].(object)
-		for _, media := range content {
-			c.whole(media.(object)["schema"])
-		}
+		c.content(response)
+	}
+}
+
+// content closes the schemas of a response or of the body of a request.
+func (c closed) content(of any) {
+	content, _ := of.(object)["content"].(object)
+	for _, media := range content {
+		c.whole(media.(object)["schema"])
 	}
 }
 
