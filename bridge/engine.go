@@ -144,15 +144,16 @@ func (e *Engine) earlier(ctx context.Context, q Question) (Question, bool, error
 	return earlier, true, nil
 }
 
-// checkTarget refuses a direct question to somebody who could not answer it. Rights that cannot be read now are read
-// again when there is an answer.
+// checkTarget refuses a direct question to somebody who could not answer it. Who is there cannot be read now, perhaps:
+// then it is read when the question is posted, and again when there is an answer.
 func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	if q.Scope != Direct {
 		return nil
 	}
 	r, err := e.rights(ctx, q, q.Target, false)
 	switch {
-	case r.Unreadable, err == nil && r.Member && !r.Machine && !r.IsAsker:
+	case r.Machine, r.IsAsker:
+	case r.Unreadable, err == nil && r.Member:
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the target's rights: %w", err)
@@ -160,8 +161,8 @@ func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	return &Error{CodeTargetNotPermitted, "/target_user_id", "the target is not a person who has joined the room"}
 }
 
-// rights reads what a person may do; fresh trusts no copy of the conversation's state. That somebody is no member is not believed of a copy, which may be behind: whoever
-// has just joined would be refused for good.
+// rights reads what a person may do; fresh trusts no copy of the conversation's state. That somebody is no member is not
+// believed of a copy, which may be behind: whoever has just joined would be refused for good.
 func (e *Engine) rights(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error) {
 	r, err := e.Gatekeeper.Rights(ctx, q, who, fresh)
 	if fresh || err != nil || r.Unreadable || r.Member || r.Machine || r.IsAsker {

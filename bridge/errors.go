@@ -68,7 +68,7 @@ func refusal(code Code, reason string) error { return &Error{Code: code, Reason:
 
 // ErrHeld is returned by a channel that cannot post yet: the question waits, nothing is wrong.
 type ErrHeld struct {
-	Reason string
+	Reason string        // of a [Delivery], where it is about one
 	Again  time.Duration // how soon it is worth another try
 }
 
@@ -77,10 +77,20 @@ func (e *ErrHeld) Error() string { return "held: " + e.Reason }
 // ErrImpossible is returned by a channel when no further try can help.
 type ErrImpossible struct {
 	State  DeliveryState // Failed or Unanswerable
-	Reason string
+	Reason string        // of a [Delivery], where it is about one
 }
 
 func (e *ErrImpossible) Error() string { return "impossible: " + e.Reason }
+
+// ErrDelayed is around an error of a channel that could not post and is worth another try. It says why the question does
+// not stand in its conversation meanwhile.
+type ErrDelayed struct {
+	Reason string // of a [Delivery]
+	Err    error
+}
+
+func (e *ErrDelayed) Error() string { return e.Reason + ": " + e.Err.Error() }
+func (e *ErrDelayed) Unwrap() error { return e.Err }
 
 // ErrRetry is returned by a channel whose peer said when to come back, and by the engine for what cannot be read now.
 type ErrRetry struct {

@@ -124,6 +124,7 @@ type Settlement struct {
 	Revision    int   // -1 for any
 	Answer      *Answer
 	CancelledBy CancelledBy
+	DismissedBy UserID // with ByResponder
 	Reason      string
 	At          time.Time
 }

@@ -70,6 +70,23 @@ const (
 	StillPosting     = "The next question is still posting — try again in a moment."
 )
 
+// Why a question does not stand in its room, or cannot be answered there: to its asker, who may tell people.
+const (
+	NobodyInRoom          = "Nobody but the bot has joined the room. The question is posted as soon as somebody does."
+	TargetNotInRoom       = "The person whom the question is for has not joined the room. It is posted as soon as they do."
+	RoomStateUnreadable   = "It cannot be read who is in the room. The question is posted as soon as it can be."
+	HomeserverUnreachable = "The homeserver does not answer, or not as it should. The question is posted as soon as it does."
+	HomeserverBusy        = "The homeserver asked to be spared for a while. The question is posted after that."
+	BotNotInRoom          = "The bot is not in the room: it left, was removed or was banned. Invite it again."
+	RoomEncrypted         = "The room has become encrypted, and this bridge cannot read or write there. Ask in another room."
+	RoomUpgraded          = "The room was replaced by another one, which the bot is not in yet. Invite it there."
+	NotPermittedToSend    = "The bot may not write in the room: its power level is too low. The question is posted once it may."
+	TooLargeForRoom       = "The question is too large for a message in the room. Ask with less text."
+	RefusedByHomeserver   = "The homeserver refused the question's message. Its log says why."
+	CannotBeWritten       = "The question cannot be written as a message. The bridge's log says why."
+	QuestionRedacted      = "Somebody removed the question's message from the room, so nobody can answer it there."
+)
+
 // Reminder asks the people named to answer.
 func Reminder(names string) string { return names + ": this question still waits for an answer." }
 

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -213,15 +214,23 @@ func (s *stage) person(name string) *testserver.User {
 	return u
 }
 
+// freeAddress gives an address that nobody listens at, and none twice.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		address := l.Addr().String()
+		_ = l.Close()
+		if _, given := freeAddresses.LoadOrStore(address, true); !given {
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+var freeAddresses sync.Map
 
 // start runs the bridge, which dies at the given place, and returns when it is ready and in the room.
 func (s *stage) start(death string) {

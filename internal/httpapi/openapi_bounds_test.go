@@ -12,7 +12,9 @@ func TestBoundsAreDescribed(t *testing.T) {
 		Schema struct{ Minimum, Maximum, Default, MaxLength int }
 	}
 	var document struct {
-		Paths      map[string]struct{ Get struct{ Parameters []parameter } }
+		Paths map[string]struct {
+			Get struct{ Parameters []parameter }
+		}
 		Components struct{ Parameters map[string]parameter }
 	}
 	if err := json.Unmarshal(OpenAPI(), &document); err != nil {

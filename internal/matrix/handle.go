@@ -214,7 +214,7 @@ func (w *worker) encrypted(ctx context.Context, e event) error {
 	if err != nil || known {
 		return err
 	}
-	if err := w.engine.Unanswerable(ctx, room, reasonEncrypted); err != nil {
+	if err := w.engine.Unanswerable(ctx, room, bridge.ReasonEncrypted); err != nil {
 		return err
 	}
 	return w.s.store.SetEncrypted(ctx, room)

@@ -172,16 +172,27 @@ func (r *real) room(invite ...string) string {
 // ask asks and waits until the question stands in the room.
 func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
+	return r.stands(room, r.named(room, q))
+}
+
+// named makes a new question of its own, asked in the room.
+func (r *real) named(room string, q bridge.Question) bridge.Question {
 	q.ID = bridge.NewQuestionID()
 	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
-	return r.stands(room, q)
+	return now(q)
+}
+
+// now is a question that is asked now.
+func now(q bridge.Question) bridge.Question {
+	q.CreatedAt = bridge.SystemClock{}.Now()
+	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
+	return q
 }
 
 // stands asks a question whose asker and id are set.
 func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
-	q.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
-	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
+	q = now(q)
 	_, _, err := r.engine.Ask(within(r.t), q)
 	noError(r.t, err)
 	var m string
