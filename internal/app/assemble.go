@@ -46,9 +46,9 @@ type parts struct {
 
 func assemble(ctx context.Context, opts Options) (*parts, error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
-	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Waiting: opts.Waiting, Log: opts.Log,
-	})
+	database := databaseOf(cfg, opts.Log)
+	database.Serving, database.Waiting = true, opts.Waiting
+	store, err := sqlstore.Open(ctx, database)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, signing in, and the database. It changes nothing beside making or upgrading the database. One finding follows
+// configured rooms, signing in, the webhooks, and the database. It changes nothing beside making or upgrading the database. One finding follows
 // another even if it fails, except where the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
@@ -33,7 +33,10 @@ func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Fi
 		c.rooms(ctx)
 		c.signIn(ctx)
 	}
-	c.database(ctx)
+	c.webhooks(ctx)
+	if c.database(ctx) {
+		c.deliveries(ctx)
+	}
 	return c.findings
 }
 
@@ -142,7 +145,7 @@ func (c *check) rooms(ctx context.Context) {
 	}
 }
 
-func (c *check) database(ctx context.Context) {
+func (c *check) database(ctx context.Context) bool {
 	f := Finding{What: "the " + c.cfg.Database.Type + " database opens"}
 	switch c.cfg.Database.Type {
 	case config.SQLite:
@@ -154,5 +157,5 @@ func (c *check) database(ctx context.Context) {
 	if f.Err = err; err == nil {
 		f.Err = tokens.Close()
 	}
-	c.add(f)
+	return c.add(f)
 }

@@ -34,9 +34,12 @@ type Grant struct {
 
 // openBeside opens the configured database for a command, also while a bridge serves it.
 func openBeside(ctx context.Context, cfg config.Config) (*sqlstore.Store, error) {
-	return sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
-	})
+	return sqlstore.Open(ctx, databaseOf(cfg, zerolog.Nop()))
+}
+
+// databaseOf is where the configured database is.
+func databaseOf(cfg config.Config, log zerolog.Logger) sqlstore.Config {
+	return sqlstore.Config{Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: log}
 }
 
 // OpenTokens opens the tokens of the configured database.
