@@ -105,6 +105,15 @@ type server struct {
 	limiter *limiter
 }
 
+// Routes gives the pattern of every route, as net/http has them: for whoever must miss none.
+func Routes() []string {
+	var patterns []string
+	for _, r := range (&server{}).routes() {
+		patterns = append(patterns, r.pattern)
+	}
+	return patterns
+}
+
 type route struct {
 	pattern string
 	handle  handler
