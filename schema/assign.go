@@ -80,6 +80,11 @@ func (a *assigner) assign(dst reflect.Value, v any, at []string) {
 			}
 			dst.SetInt(n)
 		}
+	case reflect.Float64:
+		if num, ok := v.(json.Number); ok {
+			f, _ := num.Float64() // the nearest there is
+			dst.SetFloat(f)
+		}
 	case reflect.Map:
 		if obj, ok := v.(map[string]any); ok {
 			dst.Set(reflect.ValueOf(obj))

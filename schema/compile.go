@@ -15,19 +15,21 @@ const (
 	fileElicitation = "question.v2.schema.json"
 	fileProtocol    = "question-protocol-1.1.schema.json"
 	fileQueries     = "queries-2026-07-30.schema.json"
+	fileQueue       = "question-queue.schema.json"
 
 	schemaURL = "https://superpipeline.dev/schemas/"
 )
 
-// JSON is the text of one of our JSON Schemas: "question.v2.schema.json", "question-protocol-1.1.schema.json" or
-// "queries-2026-07-30.schema.json". The last two hold one definition per document under "$defs".
+// JSON is the text of one of our JSON Schemas: "question.v2.schema.json", "question-protocol-1.1.schema.json",
+// "queries-2026-07-30.schema.json" or "question-queue.schema.json". All but the first hold one definition per document
+// under "$defs".
 func JSON(name string) ([]byte, error) { return schemaFiles.ReadFile("json/" + name) }
 
 // compiled gives the validator of one document of one of our schemas, compiled when it is first asked for.
 func compiled(file, fragment string) func() *jsonschema.Schema {
 	return sync.OnceValue(func() *jsonschema.Schema {
 		c := newCompiler()
-		for _, name := range []string{fileElicitation, fileProtocol, fileQueries} {
+		for _, name := range []string{fileElicitation, fileProtocol, fileQueries, fileQueue} {
 			mustAdd(c, name, mustLoad(name))
 		}
 		return c.MustCompile(schemaURL + file + fragment)

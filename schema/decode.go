@@ -4,8 +4,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// document is what a pointer to each of our documents can do.
-type document interface {
+// Document is what a pointer to each of our documents can do: what [Decode] reads. Only this package has any.
+type Document interface {
 	definition() definition
 	// check gives what the JSON Schema cannot say. It is called on a document that keeps its schema.
 	check() []Fault
@@ -23,7 +23,7 @@ type definition struct {
 // does not name are ignored. The error is a [*Refusal].
 func Decode[T any, P interface {
 	*T
-	document
+	Document
 }](raw []byte) (*T, error) {
 	doc := P(new(T))
 	tree, err := read(raw, echoedIn(doc))
@@ -36,7 +36,7 @@ func Decode[T any, P interface {
 	return (*T)(doc), nil
 }
 
-func decodeTree(doc document, tree any) error {
+func decodeTree(doc Document, tree any) error {
 	if err := refuse(validate(doc.definition().schema(), tree)); err != nil {
 		return err
 	}

@@ -39,6 +39,20 @@ var kinds = []Kind{
 	kindOf[Query](),
 	kindOf[Response](),
 	kindOf[Receipt](),
+	kindOf[Proposal](),
+	kindOf[Proposed](),
+	kindOf[NextBody](),
+	kindOf[NextCandidate](),
+	kindOf[ReplyBody](),
+	kindOf[ReplyResult](),
+	kindOf[KeysBody](),
+	kindOf[TurnBody](),
+	kindOf[Candidate](),
+	kindOf[Candidates](),
+	kindOf[Evidence](),
+	kindOf[Callback](),
+	kindOf[StalenessCheck](),
+	kindOf[StaleCandidates](),
 }
 
 // build reads a question.v2 event as one that we are asked to send, which keeps more rules.
@@ -56,7 +70,7 @@ func build(raw []byte) (any, error) {
 
 func kindOf[T any, P interface {
 	*T
-	document
+	Document
 }]() Kind {
 	return Kind{P(nil).definition().kind, func(raw []byte) (any, error) {
 		doc, err := Decode[T, P](raw)

@@ -38,13 +38,17 @@ var imports = []row{
 	{packages: []string{"bridge/certificate"}, outside: []string{jcs}},
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
-	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema"}},
+	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue"}},
 	{packages: []string{"internal/egress"}},
 	{
 		packages: []string{"internal/wait", "internal/outbox", "internal/sweep"},
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
+	{
+		packages: []string{"internal/queue/callback"},
+		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
+	},
 	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
 	{
 		packages: []string{"internal/gate", "internal/webhook"},

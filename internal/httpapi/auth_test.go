@@ -15,6 +15,9 @@ import (
 var guarded = []struct{ method, path string }{
 	{"POST", opsQuestions}, {"GET", "/api/agent/questions"}, {"GET", "/api/agent/questions/q_1"},
 	{"GET", "/api/agent/questions/q_1/wait"}, {"POST", "/api/agent/questions/q_1/cancel"},
+	{"POST", queuePath + "propose"}, {"POST", queuePath + "next"}, {"POST", queuePath + "use"}, {"POST", queuePath + "stale"},
+	{"POST", queuePath + "prune"}, {"POST", queuePath + "candidates/c_1/answer"}, {"GET", queuePath + "candidates"},
+	{"GET", queuePath + "candidates/c_1"}, {"GET", queuePath + "evidence?key=k"}, {"GET", queuePath + "callback"}, {"PUT", queuePath + "callback"},
 }
 
 // personal are the routes for people.

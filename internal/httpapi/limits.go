@@ -13,7 +13,7 @@ type Pace struct{ PerMinute, Burst int }
 // Limits are the paces of those who use this API (The Question Protocol 1.1, section 10). What only reads has none: it
 // tells nobody anything, and a wait is how a good client reads.
 type Limits struct {
-	Agent  func(bridge.AgentID) Pace // of one agent's asks and cancels together; nil for no limit
+	Agent  func(bridge.AgentID) Pace // of one agent's asks and cancels together, and of its calls to the question queue; nil for no limit
 	Room   Pace                      // of the asks in one room, whoever asks
 	Person Pace                      // of one person's answers
 	SignIn Pace                      // of the tries to sign in from one address
@@ -31,6 +31,13 @@ func (s *server) agentBudget(agent bridge.AgentID) budget {
 	if s.Limits.Agent != nil {
 		b.pace = s.Limits.Agent(agent)
 	}
+	return b
+}
+
+// queueBudget is as large as that of the agent's asks, and apart from it: a host calls the queue on every turn.
+func (s *server) queueBudget(agent bridge.AgentID) budget {
+	b := s.agentBudget(agent)
+	b.more = "calls of this agent to the question queue"
 	return b
 }
 

@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 
 // onBoth runs a test in a manor over each database.
 func onBoth(t *testing.T, f func(m *manor)) {
-	t.Run("SQLite", func(t *testing.T) { f(newManorOn(t, sqlite(t))) })
+	eachDatabase(t, func(t *testing.T, database sqlstore.Config) { f(newManorOn(t, database)) })
+}
+
+func eachDatabase(t *testing.T, f func(t *testing.T, database sqlstore.Config)) {
+	t.Run("SQLite", func(t *testing.T) { f(t, sqlite(t)) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		uri, drop, err := postgres.NewDatabase(t.Context(), t.Name())
 		if err != nil {
@@ -34,7 +38,7 @@ func onBoth(t *testing.T, f func(m *manor)) {
 				t.Error(err)
 			}
 		})
-		f(newManorOn(t, sqlstore.Config{Type: sqlstore.Postgres, URI: uri}))
+		f(t, sqlstore.Config{Type: sqlstore.Postgres, URI: uri})
 	})
 }
 

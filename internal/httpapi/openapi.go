@@ -20,7 +20,8 @@ import (
 // it answers. Three things are filled in:
 //
 //   - the schemas of package schema, as far as they are referred to, under components/schemas: a definition of the core
-//     protocol by its own name, the event as question.v2, a definition of the queries as queries.NAME
+//     protocol by its own name, the event as question.v2, a definition of the queries as queries.NAME and of the Question Queue as
+//     queue.NAME
 //   - for the codes in an operation's x-problems, the responses with their statuses, headers and meanings
 //   - what problems.json says of each code; docs/errors.md is made of it too
 //
@@ -71,7 +72,7 @@ type object = map[string]any
 // describe builds the document. Its parts are ours and constant, so a fault in them is a programming error.
 func describe() object {
 	document := object{}
-	for _, part := range []string{"document", "asker", "responder", "server", "webhooks"} {
+	for _, part := range []string{"document", "asker", "queue", "responder", "server", "webhooks"} {
 		merge(document, openapiPart[object](part))
 	}
 	components := document["components"].(object)

@@ -40,6 +40,8 @@ const (
 	queriesFile     = "queries-2026-07-30.schema.json"
 	elicitationName = "question.v2"
 	queriesPrefix   = "queries."
+	queueFile       = "question-queue.schema.json"
+	queuePrefix     = "queue."
 )
 
 // place gives the place of what a reference leads to, and brings it there.
@@ -63,6 +65,8 @@ func (s schemas) place(reference, file string) string {
 	case file == protocolFile && isDefinition:
 	case file == queriesFile && isDefinition:
 		inside = queriesPrefix + inside
+	case file == queueFile && isDefinition:
+		inside = queuePrefix + inside
 	default:
 		panic("openapi: no place for " + reference + " of " + file)
 	}
@@ -78,6 +82,9 @@ func (s schemas) bring(name string) {
 	file, definition := protocolFile, name
 	if inside, ok := strings.CutPrefix(name, queriesPrefix); ok {
 		file, definition = queriesFile, inside
+	}
+	if inside, ok := strings.CutPrefix(name, queuePrefix); ok {
+		file, definition = queueFile, inside
 	}
 	if name == elicitationName {
 		file = elicitationFile

@@ -17,7 +17,7 @@ const (
 	ScopeRead     = "read"      // fetch, wait for and list what the agent asked itself
 	ScopeReadRoom = "read:room" // the same with what anybody asked in the token's rooms
 	ScopeCancel   = "cancel"
-	ScopeQueue    = "queue" // of the Question Queue, which is not there yet
+	ScopeQueue    = "queue" // the agent's own candidates of the Question Queue, and everything that is done with them
 	ScopeGate     = "gate"  // of gated queries, which are not there yet
 )
 

@@ -10,7 +10,9 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/certificate"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/wait"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // Engine is what this API asks of the engine. Errors are *bridge.Error where the asker can do something about them.
@@ -49,7 +51,10 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	SignIn SignIn // with a Matrix OpenID token
-	Log    zerolog.Logger
+	// Queue is the Question Queue, and Callbacks are where it asks hosts what is stale.
+	Queue     *queue.Queue
+	Callbacks Callbacks
+	Log       zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -128,6 +133,17 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.reading(s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // reading
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/agent/queue/propose", s.eachTurn(schema.Proposed{Outcome: string(queue.Dropped)}, s.propose)},
+		{"POST /api/agent/queue/next", s.eachTurn(schema.NextCandidate{}, s.next)},
+		{"POST /api/agent/queue/use", s.eachTurn(schema.Updated{}, s.used)},
+		{"POST /api/agent/queue/stale", s.eachTurn(schema.ExpiredCandidates{}, s.gone)},
+		{"POST /api/agent/queue/prune", s.eachTurn(schema.Pruned{}, s.prune)},
+		{"GET /api/agent/queue/candidates", s.agent(ScopeQueue, s.candidates)},
+		{"GET /api/agent/queue/candidates/{id}", s.agent(ScopeQueue, s.candidate)},
+		{"POST /api/agent/queue/candidates/{id}/answer", s.eachTurn(schema.ReplyResult{Reason: string(queue.ReasonError)}, s.replied)},
+		{"GET /api/agent/queue/evidence", s.agent(ScopeQueue, s.evidence)},
+		{"GET /api/agent/queue/callback", s.agent(ScopeQueue, s.callback)},
+		{"PUT /api/agent/queue/callback", s.agent(ScopeQueue, s.setCallback)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},
 		{"GET /api/questions/{id}", s.responder(s.show)},

@@ -99,10 +99,16 @@ func TestSlowHeader(t *testing.T) {
 // A body that does not come to its end is refused, nothing of it is done, and its connection is closed.
 func TestSlowBody(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadTimeout = soon })
+	paced := h.scoped("ci", httpapi.ScopeQueue)
 	for path, secret := range map[string]string{
-		opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
+		queuePath + "propose": paced, queuePath + "next": paced, queuePath + "use": paced, queuePath + "stale": paced, queuePath + "prune": paced,
+		queuePath + "candidates/c_1/answer": paced, queuePath + "callback": paced, opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
 	} {
-		conn := h.dial(h.head("POST", path, secret, "Idempotency-Key: k\r\nContent-Length: 100\r\n\r\n{\"prompt\""))
+		method := "POST"
+		if path == queuePath+"callback" {
+			method = "PUT"
+		}
+		conn := h.dial(h.head(method, path, secret, "Idempotency-Key: k\r\nContent-Length: 100\r\n\r\n{\"prompt\""))
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -60,7 +61,10 @@ var kinds = map[bridge.Code]kind{
 	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
-	codeMethod:             {http.StatusMethodNotAllowed, "Method not allowed"},
+
+	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
+
+	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
 
 	codeTooSlow: {http.StatusRequestTimeout, "The request took too long"},
 
@@ -90,6 +94,9 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeAmbiguous:          {http.StatusUnprocessableEntity, "More than one option"},
 	bridge.CodeNotText:            {http.StatusUnprocessableEntity, "Not text"},
 	bridge.CodeStructuredInvalid:  {http.StatusUnprocessableEntity, "The structured answer is not valid"},
+	queue.CodeInvalidCandidate:    {http.StatusUnprocessableEntity, "Invalid candidate"},
+	queue.CodeInvalidTurn:         {http.StatusUnprocessableEntity, "Invalid turn"},
+	queue.CodeInvalidCallback:     {http.StatusUnprocessableEntity, "Invalid callback"},
 
 	codeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	bridge.CodeQuotaExceeded: {http.StatusTooManyRequests, "Too many pending questions"},
@@ -139,6 +146,34 @@ func codeOfSignInFault(f schema.Fault) bridge.Code {
 		return codeTooLarge
 	}
 	return codeMalformed
+}
+
+// codeOfProposalFault is the table for what producers propose: whatever is JSON and no proposal is invalid_candidate.
+func codeOfProposalFault(f schema.Fault) bridge.Code {
+	if f.Rule == schema.RuleJSON {
+		return codeOfFault(f)
+	}
+	return queue.CodeInvalidCandidate
+}
+
+// codeOfTurnFault is the table for the other calls that a host makes once a turn: too_large and malformed as everywhere,
+// and invalid_turn for a turn out of its limits. All else that they say is malformed if it is wrong.
+func codeOfTurnFault(f schema.Fault) bridge.Code {
+	switch {
+	case f.Location == "/turn" && (f.Keyword == "minimum" || f.Keyword == "maximum"):
+		return queue.CodeInvalidTurn
+	case f.Rule == schema.RuleJSON:
+		return codeOfFault(f)
+	}
+	return codeMalformed
+}
+
+// codeOfCallbackFault is the table for a callback that a host registers.
+func codeOfCallbackFault(f schema.Fault) bridge.Code {
+	if f.Location == "/url" && (f.Keyword == "minLength" || f.Keyword == "maxLength") {
+		return queue.CodeInvalidCallback
+	}
+	return codeOfTurnFault(f)
 }
 
 // codeOfFault is the table from the rules of package schema to codes for what an asker sends:

@@ -35,6 +35,9 @@ type Staleness interface {
 	Stale(ctx context.Context, agent bridge.AgentID, candidates []Candidate) (stale, failed map[CandidateID]bool)
 }
 
+// CodeInvalidCallback is an address of a host that could never be asked which candidates are stale.
+const CodeInvalidCallback bridge.Code = "invalid_callback"
+
 // Withdrawer ends questions that are pending in a room.
 type Withdrawer interface {
 	// Withdraw cancels a question in the transaction of ctx, with everything that this owes. One that ended already stays

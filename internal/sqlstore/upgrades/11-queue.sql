@@ -88,3 +88,9 @@ CREATE TABLE queue_evidence (
 
 	PRIMARY KEY (agent, key)
 );
+
+-- Where an agent's host is asked which candidates are stale.
+CREATE TABLE queue_callbacks (
+	agent TEXT NOT NULL PRIMARY KEY,
+	url   TEXT NOT NULL
+);
