@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,10 @@ import (
 var guarded = []struct{ method, path string }{
 	{"POST", opsQuestions}, {"GET", "/api/agent/questions"}, {"GET", "/api/agent/questions/q_1"},
 	{"GET", "/api/agent/questions/q_1/wait"}, {"POST", "/api/agent/questions/q_1/cancel"},
+}
+
+// rationed are the routes of the question queue.
+var rationed = []struct{ method, path string }{
 	{"POST", queuePath + "propose"}, {"POST", queuePath + "next"}, {"POST", queuePath + "use"}, {"POST", queuePath + "stale"},
 	{"POST", queuePath + "prune"}, {"POST", queuePath + "candidates/c_1/answer"}, {"GET", queuePath + "candidates"},
 	{"GET", queuePath + "candidates/c_1"}, {"GET", queuePath + "evidence?key=k"}, {"GET", queuePath + "callback"}, {"PUT", queuePath + "callback"},
@@ -31,7 +36,7 @@ func TestEachKindOfTokenOpensItsOwnRoutes(t *testing.T) {
 	everything := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}, Scopes: []string{"ask", "read", "cancel"}})
 	both := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}})
 	h.change(both, func(t *bridge.Token) { t.User = "@dana:example.org" })
-	for _, g := range guarded {
+	for _, g := range slices.Concat(guarded, rationed) {
 		for _, secret := range []string{h.dana, both} {
 			p := h.problem(h.do(g.method, g.path, secret, `{"prompt":"Go?"}`), http.StatusForbidden, "wrong_token_kind")
 			if !strings.Contains(p.Detail, "agent's token") {
@@ -64,7 +69,7 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 	h.change(expired, func(t *bridge.Token) { t.ExpiresAt = &past })
 	left := h.token(httpapi.TokenTerms{User: "@gone:example.org"})
 	h.change(left, func(t *bridge.Token) { t.RevokedAt = &past })
-	for _, g := range append(guarded, personal...) {
+	for _, g := range slices.Concat(guarded, rationed, personal) {
 		a := h.do(g.method, g.path, "", `{"prompt":"Go?"}`)
 		h.problem(a, http.StatusUnauthorized, "unauthorized")
 		if got := a.header.Get("WWW-Authenticate"); got != `Bearer realm="question-bridge"` {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,7 +52,39 @@ func TestQueueFailsClosed(t *testing.T) {
 	})
 }
 
-// So does a database that cannot even say whose token it is, to whoever asks.
+// busy is a database that does not answer in time.
+type busy struct{ queue.Store }
+
+func (busy) Candidate(context.Context, bridge.AgentID, queue.CandidateID) (queue.Candidate, error) {
+	return queue.Candidate{}, context.DeadlineExceeded
+}
+
+func (busy) ListCandidates(context.Context, queue.Listing) ([]queue.Candidate, string, error) {
+	return nil, "", context.DeadlineExceeded
+}
+
+func (busy) Evidence(context.Context, bridge.AgentID, string) (queue.Evidence, error) {
+	return queue.Evidence{}, context.DeadlineExceeded
+}
+
+func (busy) Callback(context.Context, bridge.AgentID) (string, error) {
+	return "", context.DeadlineExceeded
+}
+
+func (busy) SetCallback(context.Context, bridge.AgentID, string) error {
+	return context.DeadlineExceeded
+}
+
+// What only reads says of a database that is too busy that it may work soon.
+func TestQueueIsBusy(t *testing.T) {
+	l := newLibrary(t, sqlite(t), func(c *httpapi.Config, p *queue.Parts) { p.Store, c.Callbacks = busy{p.Store}, busy{} })
+	for _, read := range []string{"candidates", "candidates/c_1", "evidence?key=k", "callback"} {
+		l.problem(l.do("GET", queuePath+read, l.secret, ""), http.StatusServiceUnavailable, "unavailable")
+	}
+	l.problem(l.do("PUT", queuePath+"callback", l.secret, `{"url":null}`), http.StatusServiceUnavailable, "unavailable")
+}
+
+// A database that cannot even say whose token it is gives nothing too, to whoever asks.
 func TestQueueFailsClosedWithoutTokens(t *testing.T) {
 	l := newLibrary(t, sqlite(t))
 	l.secret = l.token(httpapi.TokenTerms{Agent: "broken", Rooms: []string{"OPS"}, Scopes: []string{httpapi.ScopeQueue}})
@@ -142,10 +175,12 @@ func TestQueueCallback(t *testing.T) {
 
 		first, second := l.proposed(about("first", 1)), l.proposed(about("second", 1))
 		for name, fail := range map[string]func(){
-			"another status":    func() { h.status = http.StatusInternalServerError },
-			"no JSON":           func() { h.answer = func(schema.StalenessCheck) string { return "stale" } },
-			"another document":  func() { h.answer = func(schema.StalenessCheck) string { return `{"stale":"all"}` } },
-			"more than is read": func() { h.answer = func(c schema.StalenessCheck) string { return allStale(c) + strings.Repeat(" ", schema.MaxBytes) } },
+			"another status":   func() { h.status = http.StatusInternalServerError },
+			"no JSON":          func() { h.answer = func(schema.StalenessCheck) string { return "stale" } },
+			"another document": func() { h.answer = func(schema.StalenessCheck) string { return `{"stale":"all"}` } },
+			"more than is read": func() {
+				h.answer = func(c schema.StalenessCheck) string { return allStale(c) + strings.Repeat(" ", schema.MaxBytes) }
+			},
 		} {
 			usual := *h
 			fail()
@@ -211,5 +246,3 @@ func TestQueueCallbackIsGuarded(t *testing.T) {
 		t.Error("it was called")
 	}
 }
-
-var _ bridge.Clock = (*library)(nil)

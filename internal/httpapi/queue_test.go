@@ -178,13 +178,11 @@ func TestQueuesAreStrangers(t *testing.T) {
 	})
 	h := newHouse(t)
 	usual := h.scoped("ci", "ask", "read", "read:room", "cancel", "gate")
-	for _, g := range guarded {
-		if strings.HasPrefix(g.path, queuePath) {
-			a := h.do(g.method, g.path, usual, `{"turn":1}`)
-			h.problem(a, http.StatusForbidden, "insufficient_scope")
-			if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="queue"`) {
-				t.Errorf("%s: challenge %q", g.path, got)
-			}
+	for _, g := range rationed {
+		a := h.do(g.method, g.path, usual, `{"turn":1}`)
+		h.problem(a, http.StatusForbidden, "insufficient_scope")
+		if got := a.header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="queue"`) {
+			t.Errorf("%s: challenge %q", g.path, got)
 		}
 	}
 }

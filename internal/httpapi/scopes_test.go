@@ -161,8 +161,8 @@ func TestWaitForAnothersQuestion(t *testing.T) {
 	}
 }
 
-// queue and gate may be carried, and open nothing yet.
-func TestScopesOfLater(t *testing.T) {
+// queue opens nothing but the question queue, and gate nothing yet.
+func TestScopesOfOtherThings(t *testing.T) {
 	h := newHouse(t)
 	later := h.scoped("ci", "queue", "gate")
 	for _, g := range guarded {
