@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,24 @@ func TestADeadStore(t *testing.T) {
 		}
 	})
 }
+
+// Where the switch cannot be read, it may be off: then nothing is done.
+func TestASwitchThatCannotBeRead(t *testing.T) {
+	both(t, func(r *rig) {
+		c := r.propose(proposal(a1, "a", 0), queue.Proposed)
+		r.Store = blind{r.db}
+		r.is("calls", calls(r, c), []any{queue.Dropped, true, true, queue.Result{Reason: queue.ReasonError}, 0, 0, 0})
+		r.is("stored", r.stored(c), c)
+		all, _, err := r.Candidates(r.ctx, queue.Listing{Agent: a1, Limit: 9})
+		r.ok(err)
+		r.is("candidates", len(all), 1)
+	})
+}
+
+// blind is a store whose switch cannot be read.
+type blind struct{ queue.Store }
+
+func (blind) QueueOff(context.Context) (bool, error) { return false, errors.New("unreadable") }
 
 // A turn out of its limits is the caller's fault.
 func TestTurnsOutOfLimits(t *testing.T) {

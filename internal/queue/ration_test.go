@@ -97,7 +97,11 @@ func TestNothingIsSpentWithoutADelivery(t *testing.T) {
 		r.Store = r.db
 		r.is("asked", len(r.room.asked), 0)
 
+		// A claim that fails when the question was made takes that back, too.
 		other := r.propose(proposal(a1, "b", 3), queue.Proposed)
+		r.Store = failing{Store: r.db, unmoved: true}
+		r.nextOf(request)
+		r.Store = r.db
 		r.nextOf(request, other.ID)
 	})
 }
