@@ -58,8 +58,7 @@ func newSite(t *testing.T, more string) *site {
 	s.ok(err)
 	_, err = s.bob.Join(ctx, s.room)
 	s.ok(err)
-	s.ok(os.WriteFile(s.config, []byte("homeserver: {url: \""+s.homeserver.URL+"\", domain: question.test}\n"+base+
-		"rooms: [{code: OPS, room: \""+s.room+"\"}]\n"), 0o600))
+	writeFile(t, s.config, "homeserver: {url: \""+s.homeserver.URL+"\", domain: question.test}\n"+base+"rooms: [{code: OPS, room: \""+s.room+"\"}]\n")
 	made := call(t, "token", "add", "ci", "--rooms", "*", "-c", s.config)
 	made.want(t, exitOK, "qb_", "of agent ci")
 	s.token = strings.TrimSpace(made.out)
