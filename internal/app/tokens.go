@@ -23,12 +23,18 @@ type Tokens struct {
 // Token is one that was made, without its secret.
 type Token = bridge.Token
 
+// Scopes are all scopes that an agent's token may carry.
+func Scopes() []string { return httpapi.Scopes() }
+
+// ScopesOf are the scopes of an agent's token.
+func ScopesOf(t Token) []string { return httpapi.ScopesOf(t) }
+
 // Grant says what a new token is for.
 type Grant struct {
 	Agent     string
 	User      string   // in place of an agent: the Matrix id of a person, who answers with it
 	Rooms     []string // of an agent: room ids, aliases or codes; "*" for every room
-	Scopes    []string // of an agent: ask, read, cancel; empty for all three
+	Scopes    []string // of an agent: some of [Scopes]; empty for ask, read and cancel
 	ExpiresAt *time.Time
 }
 
