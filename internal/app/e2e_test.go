@@ -5,12 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -40,6 +36,7 @@ const (
 	envServe = "QUESTION_TEST_SERVE" // path of a configuration
 	envDie   = "QUESTION_TEST_DIE"   // where to die, see deaths
 	envBare  = "QUESTION_TEST_BARE"  // be no bridge at all, see serveBare
+	envLock  = "QUESTION_TEST_LOCK"  // be no bridge at all, see holdWriteLock
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +51,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	if path := os.Getenv(envLock); path != "" {
+		if err := holdWriteLock(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	postgres.Stop()
+	os.Exit(code)
 }
 
 // deaths are the places where a bridge under test kills itself.
@@ -111,6 +117,7 @@ func serveForTest(path, death string) error {
 	}
 	b.around = asDescribed
 	deaths[death](b)
+	go b.report(ctx)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })
 }
 
@@ -141,8 +148,13 @@ type stage struct {
 
 const bot = "@questions:question.test"
 
-// newStage starts everything but the bridge.
+// newStage starts everything but the bridge, which is to use SQLite.
 func newStage(t *testing.T) *stage {
+	t.Helper()
+	return newStageOn(t, newSQLite(t))
+}
+
+func newStageOn(t *testing.T, d config.Database) *stage {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -175,7 +187,7 @@ func newStage(t *testing.T) *stage {
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
-	cfg.Database.Path = filepath.Join(dir, "bridge.db")
+	cfg.Database = d
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
 	cfg, err = config.Load(s.config, os.Getenv)
@@ -202,15 +214,23 @@ func (s *stage) person(name string) *testserver.User {
 	return u
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// freeAddress gives an address that nobody listens at, and none twice.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		address := l.Addr().String()
+		_ = l.Close()
+		if _, given := freeAddresses.LoadOrStore(address, true); !given {
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+var freeAddresses sync.Map
 
 // start runs the bridge, which dies at the given place, and returns when it is ready and in the room.
 func (s *stage) start(death string) {
@@ -331,49 +351,6 @@ func (s *stage) count(match func(e testserver.Event) bool) int {
 		}
 	}
 	return n
-}
-
-// proxy stands between the bridge and the homeserver. After a send that it is told about it cuts the connection, so that
-// the bridge never learns what became of it.
-type proxy struct {
-	url string
-	mu  sync.Mutex
-	cut func(r *http.Request) bool
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{}
-	reverse := httputil.NewSingleHostReverseProxy(to)
-	reverse.ErrorLog = log.New(io.Discard, "", 0) // a bridge that ends cuts what it asked for
-	reverse.ModifyResponse = func(r *http.Response) error {
-		p.mu.Lock()
-		cut := p.cut
-		p.mu.Unlock()
-		if cut != nil && r.StatusCode == http.StatusOK && cut(r.Request) {
-			panic(http.ErrAbortHandler)
-		}
-		return nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: reverse, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
-	p.url = "http://" + l.Addr().String()
-	return p
-}
-
-func (p *proxy) cutAfter(cut func(r *http.Request) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
 }
 
 func coreAsk() *schema.CoreAsk {

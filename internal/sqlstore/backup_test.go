@@ -14,7 +14,6 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
-	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
 // restored is a database made of a backup, as docs/operations.md says.
@@ -23,10 +22,9 @@ func restored(t *testing.T, d database, backup string) database {
 	if d.Type == sqlstore.SQLite {
 		return database{sqlstore.Config{Type: sqlstore.SQLite, Path: backup, Serving: true}}
 	}
-	server, err := postgres()
+	uri, drop, err := postgres.NewDatabase(t.Context(), t.Name()+"-restored")
 	noError(t, err)
-	uri := must(testserver.NewDatabase(t.Context(), server, t.Name()+"-restored"))(t)
-	t.Cleanup(func() { noError(t, testserver.DropDatabase(context.Background(), uri)) })
+	t.Cleanup(func() { noError(t, drop()) })
 	out, err := exec.Command("pg_restore", "--no-owner", "--exit-on-error", "--dbname="+uri, backup).CombinedOutput()
 	if err != nil {
 		t.Fatalf("pg_restore: %v\n%s", err, out)
