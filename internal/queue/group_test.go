@@ -1,8 +1,10 @@
 package queue_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/queue"
@@ -175,6 +177,45 @@ func TestAGroupAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What an agent proposes while another one's delivery is not yet committed joins that, too: it waits.
+func TestAGroupIsJoinedAtTheLastMoment(t *testing.T) {
+	grouped(t, func(r *rig) {
+		first := r.propose(alike(a1, 0), queue.Proposed)
+		proposed := make(chan queue.Candidate, 1)
+		beside := queue.New(r.Parts)
+		r.Store = led{r.db, func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, c, err := beside.Propose(r.ctx, alike(a2, 0))
+				if err != nil || c == nil {
+					r.Errorf("not proposed: %v", err)
+					c = &queue.Candidate{}
+				}
+				proposed <- *c
+			}()
+			select {
+			case <-done: // it did not wait
+			case <-time.After(200 * time.Millisecond): // nobody says that somebody waits
+			}
+		}}
+		r.next(a1, 0, first.ID)
+		r.is("leader", (<-proposed).Leader, first.ID)
+	})
+}
+
+// led is a store where something happens once a delivery has looked for its followers.
+type led struct {
+	queue.Store
+	meanwhile func()
+}
+
+func (l led) EqualCandidates(ctx context.Context, c queue.Candidate, others []bridge.AgentID) ([]queue.Candidate, error) {
+	found, err := l.Store.EqualCandidates(ctx, c, others)
+	l.meanwhile()
+	return found, err
 }
 
 // What waited too long by its own agent's turns is not asked with another one.
