@@ -92,7 +92,7 @@ func BenchmarkMany(b *testing.B) {
 	})
 	b.Run("replies", func(b *testing.B) {
 		large().done() // or what was asked above would be posted first
-		compareReplies(b, newAnswered(b, run(b, large(), homeserver)).slice, newAnswered(b, newRunning(b, few)).slice).
-			report(b, "reply PUT to waiter's return", growth, 0)
+		compareLatencies(b, newAnswered(b, run(b, large(), homeserver)).slice, newAnswered(b, newRunning(b, few)).slice).
+			report(b, "reply PUT to waiter's return", growth, latencyGoals{})
 	})
 }

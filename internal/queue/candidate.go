@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"slices"
@@ -146,6 +147,13 @@ func (c Candidate) Kept(turn Turn) bool {
 		since = *c.ResolvedTurn
 	}
 	return turn-since <= RetentionTurns
+}
+
+// CompareDelivery is negative where a goes first in the order of delivery: the latest LastSeenTurn, then the fewest asks,
+// then the oldest CreatedTurn, then the least id.
+func CompareDelivery(a, b Candidate) int {
+	return cmp.Or(cmp.Compare(b.LastSeenTurn, a.LastSeenTurn), cmp.Compare(a.AskCount, b.AskCount),
+		cmp.Compare(a.CreatedTurn, b.CreatedTurn), cmp.Compare(a.ID, b.ID))
 }
 
 // Equal says whether one answer answers both candidates: their kind, text and options are the same, in the same order,

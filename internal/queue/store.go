@@ -46,8 +46,8 @@ type Candidates interface {
 	// IgnoredCandidates gives the agent's that are [Candidate.Ignored] on a turn, at most limit, the longest ignored first;
 	// without those whose leader is still delivered: the question is theirs too, and stands.
 	IgnoredCandidates(ctx context.Context, agent bridge.AgentID, turn Turn, limit int) ([]Candidate, error)
-	// WaitingCandidates gives those that are [Candidate.Deliverable] and [Candidate.Relevant], in order of delivery: the
-	// latest LastSeenTurn, then the fewest asks, then the oldest CreatedTurn, then the least id.
+	// WaitingCandidates gives those that are [Candidate.Deliverable] and [Candidate.Relevant], in the order of
+	// [CompareDelivery].
 	WaitingCandidates(ctx context.Context, w Window) ([]Candidate, error)
 
 	// TouchCandidate moves LastSeenTurn of an open one forwards.

@@ -140,14 +140,9 @@ func (s *Store) WaitingCandidates(ctx context.Context, w queue.Window) ([]queue.
 		}
 		all = append(all, found...)
 	}
-	slices.SortFunc(all, inDelivery)
+	slices.SortFunc(all, queue.CompareDelivery)
 	all = slices.CompactFunc(all, sameID)
 	return all[:min(len(all), w.Limit)], nil
-}
-
-func inDelivery(a, b queue.Candidate) int {
-	return cmp.Or(cmp.Compare(b.LastSeenTurn, a.LastSeenTurn), cmp.Compare(a.AskCount, b.AskCount),
-		cmp.Compare(a.CreatedTurn, b.CreatedTurn), cmp.Compare(a.ID, b.ID))
 }
 
 // deliverable holds for candidates that are that on turn $2, among those of agent $1; $3 is the limit.

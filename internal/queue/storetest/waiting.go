@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"cmp"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -95,10 +94,7 @@ var waiting = []promise{
 						want = append(want, c)
 					}
 				}
-				slices.SortFunc(want, func(a, b queue.Candidate) int {
-					return cmp.Or(cmp.Compare(b.LastSeenTurn, a.LastSeenTurn), cmp.Compare(a.AskCount, b.AskCount),
-						cmp.Compare(a.CreatedTurn, b.CreatedTurn), cmp.Compare(a.ID, b.ID))
-				})
+				slices.SortFunc(want, queue.CompareDelivery)
 				var pages []queue.Candidate
 				for w := (queue.Window{Agent: agent, Turn: turn, Cues: cues, Limit: 3}); ; {
 					page := k.page(w)
