@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -55,6 +56,8 @@ type Config struct {
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 	// Limits are how fast agents and people may act; unlimited if zero.
 	Limits Limits
+	// Proxies are the networks of the proxies in front of this API, whose X-Forwarded-For is believed.
+	Proxies []netip.Prefix
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
