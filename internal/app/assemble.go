@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -80,9 +81,14 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
+	rationed, hosts, err := newQueue(cfg, store, clock)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
 	b.hooks.observe(b.metrics.Webhook)
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
-		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
+	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
+		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
@@ -92,7 +98,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg),
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Limits: limits(cfg), Proxies: proxies(cfg),
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},

@@ -21,6 +21,7 @@ type Config struct {
 	Approvals       Approvals         `yaml:"approvals"`
 	Join            Join              `yaml:"join"`
 	Limits          Limits            `yaml:"limits"`
+	Queue           Queue             `yaml:"queue"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
 	Webhooks        []Webhook         `yaml:"webhooks,omitempty"`
 	Egress          Egress            `yaml:"egress,omitempty"`
@@ -155,6 +156,7 @@ func Default() Config {
 		Replies:   Replies{Unthreaded: UnthreadedDirect},
 		Approvals: Approvals{ByReply: ByReplyNever},
 		Limits:    defaultLimits(),
+		Queue:     defaultQueue(),
 		Logging:   defaultLogging(),
 	}
 }

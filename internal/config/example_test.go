@@ -50,6 +50,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	want.Homeserver, want.API.PublicURL, want.API.TrustedProxies = c.Homeserver, c.API.PublicURL, c.API.TrustedProxies
 	want.Rooms, want.Agents, want.Carriers, want.Bots = c.Rooms, c.Agents, c.Carriers, c.Bots
 	want.WorkspaceAdmins = c.WorkspaceAdmins
+	want.Queue.Groups = c.Queue.Groups
 	want.Webhooks, want.Egress = c.Webhooks, c.Egress
 	want.Join.From, want.Auth.OpenID.Servers = []string{c.Homeserver.Domain}, []string{c.Homeserver.Domain}
 	if !reflect.DeepEqual(c, want) {

@@ -130,6 +130,8 @@ func kindOf(tag string) string {
 		return "true or false"
 	case tag == "!!seq" || strings.HasPrefix(tag, "[]"):
 		return "a list"
+	case tag == "time.Duration":
+		return "a time like 24h"
 	case tag == "!!float":
 		return "a number"
 	default:

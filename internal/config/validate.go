@@ -71,6 +71,7 @@ func (c Config) check() Faults {
 	k.join(c.Join)
 	k.users("bots", c.Bots)
 	k.limits(c.Limits, c.Agents)
+	k.queue(c.Queue)
 	k.webhooks(c.Webhooks, c.Rooms)
 	k.egress(c.Egress)
 	k.logging(c.Logging)
