@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/producer"
+	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -172,7 +174,8 @@ func TestGone(t *testing.T) {
 func TestDuplicates(t *testing.T) {
 	both(t, func(r *rig) {
 		pair := func(a, b string, turn queue.Turn) queue.Proposal {
-			return queue.Producer{Agent: a1, Turn: turn}.FromDisjunctions([]queue.Disjoined{{ID: a + b, A: queue.Fact{Key: a, Statement: a}, B: queue.Fact{Key: b, Statement: b}}})[0]
+			live := []producer.Disjoined{{ID: a + b, A: producer.Fact{Key: a, Statement: a}, B: producer.Fact{Key: b, Statement: b}}}
+			return dialect.FromProposal(a1, &producer.FromDisjunctions(int(turn), live)[0])
 		}
 		ab := r.propose(pair("a", "b", 0), queue.Proposed)
 		r.is("touched", r.propose(pair("a", "c", 3), queue.Touched).ID, ab.ID)

@@ -86,7 +86,7 @@ func (k *proposalCheck) options(options []Option) {
 		label := bridge.Fold(o.Label)
 		k.text(at+"/label", o.Label, MaxLabel)
 		k.rule(!seen[label], at+"/label", "must differ from the labels before it, case aside")
-		k.rule(!isDeflection(label), at+"/label", "must not be a phrase that declines to answer")
+		k.rule(!Deflects(label), at+"/label", "must not be a phrase that declines to answer")
 		seen[label] = true
 		k.keys(at+"/acted", o.Acted)
 		k.keys(at+"/contradicted", o.Contradicted)

@@ -29,7 +29,7 @@ func (Unrecognized) recognition() {}
 // then what [bridge.Match] reads as exactly one option, as everywhere; then the one option whose label or number equals
 // the reply but for punctuation. (Question Queue, "Answer recognition".)
 func Recognize(options []Option, reply string) Recognition {
-	if isDeflection(reply) {
+	if Deflects(reply) {
 		return Deflected{}
 	}
 	switch m := bridge.Match(labelled(options), reply).(type) {
@@ -93,7 +93,8 @@ func ofNumber(before, mark rune, rest string) bool {
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' } // the fold leaves no others
 
-func isDeflection(text string) bool { return deflections[normalized(text)] }
+// Deflects says whether a text is a phrase that declines to answer, which no option may be called.
+func Deflects(text string) bool { return deflections[normalized(text)] }
 
 // deflections are the replies that decline to answer, normalized.
 var deflections = func() map[string]bool {

@@ -1,4 +1,7 @@
-package queue
+// Package producer makes proposals for the Question Queue of what a host holds already. Each function is a producer by
+// itself, and is dormant when there is nothing to ask. They store nothing and call nobody: each proposal is the host's to
+// hand in, again on every turn on which the ambiguity is met again. (Question Queue, "Producers".)
+package producer
 
 import (
 	"fmt"
@@ -8,15 +11,9 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/texts"
+	"superpipeline.dev/question-bridge/internal/queue"
+	"superpipeline.dev/question-bridge/schema"
 )
-
-// Producer makes proposals of what a host holds already. Each of its methods is a producer by itself, and is dormant when
-// there is nothing to ask. They store nothing: each proposal is the host's to hand to [Queue.Propose], again on every turn
-// on which the ambiguity is met again. (Question Queue, "Producers".)
-type Producer struct {
-	Agent bridge.AgentID
-	Turn  Turn
-}
 
 // Fact is something that a host knows.
 type Fact struct {
@@ -31,21 +28,20 @@ type Disjoined struct {
 }
 
 // FromDisjunctions asks of each pair which fact is right: choosing one bears it out and contradicts the other. A pair that
-// lacks a key, or has the same twice, is left out. The host reports a pair that is no disjunction any more by
-// [Queue.Gone], or by [Staleness].
-func (p Producer) FromDisjunctions(live []Disjoined) []Proposal {
-	var out []Proposal
+// lacks a key, or has the same twice, is left out. The host reports a pair that is no disjunction any more as gone, or by
+// its callback.
+func FromDisjunctions(turn int, live []Disjoined) []schema.Proposal {
+	var out []schema.Proposal
 	for _, d := range live {
 		a, b := d.A.Key, d.B.Key
 		if a == "" || b == "" || a == b {
 			continue
 		}
 		labels := usableLabels([]string{d.A.Statement, d.B.Statement})
-		out = append(out, Proposal{
-			Agent: p.Agent, Turn: p.Turn, Kind: Disjunction, Signal: SignalDisjunction, Source: "reconciliation", Disjunction: d.ID,
-			Text:    texts.WhichIsRight(d.A.shown(), d.B.shown()),
-			Targets: []Target{{Key: a}, {Key: b}},
-			Options: []Option{
+		out = append(out, schema.Proposal{
+			Turn: turn, Kind: string(queue.Disjunction), AmbiguitySignal: string(queue.SignalDisjunction), SourceModule: "reconciliation",
+			DisjunctionID: d.ID, QuestionText: texts.WhichIsRight(d.A.shown(), d.B.shown()), TargetKeys: schema.Keys(a, b),
+			Options: []schema.ProposalOption{
 				{Label: labels[0], Acted: []string{a}, Contradicted: []string{b}},
 				{Label: labels[1], Acted: []string{b}, Contradicted: []string{a}},
 			},
@@ -78,7 +74,7 @@ const maxQuery = 200
 // FromGate asks whether the top refused key is right. It is dormant without a report, as a host has none whose gate has no
 // threshold; and in any other mode than [GateRefuse], where nothing was withheld. The question names the key beside the
 // query, so that two refusals under one query are two candidates.
-func (p Producer) FromGate(r *GateReport) []Proposal {
+func FromGate(turn int, r *GateReport) []schema.Proposal {
 	if r == nil || !r.Gated || r.Mode != GateRefuse {
 		return nil
 	}
@@ -90,11 +86,10 @@ func (p Producer) FromGate(r *GateReport) []Proposal {
 	if utf8.RuneCountInString(query) > maxQuery {
 		query = string([]rune(query)[:maxQuery-1]) + "…"
 	}
-	return []Proposal{{
-		Agent: p.Agent, Turn: p.Turn, Kind: Confirmation, Signal: SignalGateRefusal, Source: "confidence_gate",
-		Text:    texts.StillRight(key, query),
-		Targets: []Target{{Key: key}},
-		Options: []Option{{Label: texts.Yes, Acted: []string{key}}, {Label: texts.No, Contradicted: []string{key}}},
+	return []schema.Proposal{{
+		Turn: turn, Kind: string(queue.Confirmation), AmbiguitySignal: string(queue.SignalGateRefusal), SourceModule: "confidence_gate",
+		QuestionText: texts.StillRight(key, query), TargetKeys: schema.Keys(key),
+		Options: []schema.ProposalOption{{Label: texts.Yes, Acted: []string{key}}, {Label: texts.No, Contradicted: []string{key}}},
 	}}
 }
 
@@ -118,8 +113,8 @@ const EvidenceGap = "evidence_gap"
 
 // FromResolution asks what each reference with an evidence gap refers to; one without candidates is left out. The answers
 // are recorded only. Each reference has a target key of its own, so that two of them are two candidates.
-func (p Producer) FromResolution(r Resolution) []Proposal {
-	var out []Proposal
+func FromResolution(turn int, r Resolution) []schema.Proposal {
+	var out []schema.Proposal
 	for _, ref := range r.References {
 		candidates := distinct(ref.Candidates)
 		if ref.Status != EvidenceGap || len(candidates) == 0 {
@@ -129,13 +124,13 @@ func (p Producer) FromResolution(r Resolution) []Proposal {
 		if strings.TrimSpace(text) == "" {
 			text = texts.WhoOrWhat(ref.Words)
 		}
-		var options []Option
+		var options []schema.ProposalOption
 		for _, label := range usableLabels(candidates) {
-			options = append(options, Option{Label: label})
+			options = append(options, schema.ProposalOption{Label: label})
 		}
-		out = append(out, Proposal{
-			Agent: p.Agent, Turn: p.Turn, Kind: Referent, Signal: SignalEvidenceGap, Source: "resolution", Text: text, Options: options,
-			Targets: []Target{{Key: fmt.Sprintf("%s#ref:%d:%d", r.Key, ref.Start, ref.End)}},
+		out = append(out, schema.Proposal{
+			Turn: turn, Kind: string(queue.Referent), AmbiguitySignal: string(queue.SignalEvidenceGap), SourceModule: "resolution",
+			QuestionText: text, Options: options, TargetKeys: schema.Keys(fmt.Sprintf("%s#ref:%d:%d", r.Key, ref.Start, ref.End)),
 		})
 	}
 	return out
@@ -146,7 +141,7 @@ func distinct(labels []string) []string {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, label := range labels {
-		if folded := bridge.Fold(label); !seen[folded] && normalized(label) != "" {
+		if folded := bridge.Fold(label); !seen[folded] && queue.SameText(label) != "" {
 			seen[folded] = true
 			out = append(out, label)
 		}
@@ -162,7 +157,7 @@ func usableLabels(labels []string) []string {
 	numbered := make([]string, len(labels))
 	for i, label := range labels {
 		numbered[i] = texts.OptionNumber(i+1, strings.TrimSpace(label))
-		if utf8.RuneCountInString(numbered[i]) > MaxLabel {
+		if utf8.RuneCountInString(numbered[i]) > queue.MaxLabel {
 			numbered[i] = texts.OptionNumber(i+1, "")
 		}
 	}
@@ -170,5 +165,5 @@ func usableLabels(labels []string) []string {
 }
 
 func unusable(label string) bool {
-	return isDeflection(label) || utf8.RuneCountInString(label) > MaxLabel
+	return queue.Deflects(label) || utf8.RuneCountInString(label) > queue.MaxLabel
 }
