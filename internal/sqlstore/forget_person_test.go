@@ -179,8 +179,9 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body",
+	"responses": "body", "queue_person_asks": "whom",
 
+	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
 }
