@@ -179,10 +179,12 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body",
+	"responses": "body", "queue_person_asks": "whom",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
+	// What agents proposed and which option was chosen, not by whom.
+	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "",
 }
 
 // A new table is looked at: what it holds of people has to be forgotten with them.
