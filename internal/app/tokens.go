@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,6 +19,7 @@ import (
 // Tokens are the bearer tokens of agents and of people who answer, as the token commands manage them, also while the bridge runs.
 type Tokens struct {
 	book  httpapi.TokenBook
+	audit bridge.Auditor
 	close func() error
 }
 
@@ -54,7 +57,11 @@ func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tokens{book: store, close: store.Close}, nil
+	auditor, closeLog, err := openAuditBeside(cfg)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &Tokens{book: store, audit: auditor, close: func() error { return errors.Join(closeLog(), store.Close()) }}, nil
 }
 
 // Close closes the database.
@@ -72,6 +79,7 @@ func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, e
 	if err := t.book.AddToken(ctx, kept); err != nil {
 		return "", Token{}, fmt.Errorf("store token: %w", err)
 	}
+	t.record(ctx, bridge.AuditTokenAdded, kept)
 	return secret, kept, nil
 }
 
@@ -86,5 +94,17 @@ func (t *Tokens) Valid(ctx context.Context, secret string) (bool, error) {
 
 // Revoke ends a token at once; found is false when there is none of this id.
 func (t *Tokens) Revoke(ctx context.Context, id string) (found bool, err error) {
-	return t.book.RevokeToken(ctx, id, time.Now().Truncate(time.Millisecond))
+	found, err = t.book.RevokeToken(ctx, id, time.Now().Truncate(time.Millisecond))
+	if found {
+		t.record(ctx, bridge.AuditTokenRevoked, Token{ID: id})
+	}
+	return found, err
+}
+
+// record tells the audit log. A command has no log: what goes wrong is said where its user looks.
+func (t *Tokens) record(ctx context.Context, action bridge.AuditAction, kept Token) {
+	ctx = zerolog.New(os.Stderr).WithContext(ctx)
+	t.audit.Record(ctx, bridge.AuditRecord{
+		At: time.Now(), Action: action, Agent: kept.Agent, User: kept.User, Via: bridge.ViaCommand, Origin: bridge.Origin{Token: kept.ID},
+	})
 }
