@@ -25,3 +25,14 @@ func openAuditBeside(cfg config.Config) (auditor bridge.Auditor, closeLog func()
 	}
 	return openAudit(cfg)
 }
+
+func (c *check) audit() {
+	if c.cfg.Audit.File == "" {
+		return
+	}
+	_, closeLog, err := openAudit(c.cfg)
+	if err == nil {
+		err = closeLog()
+	}
+	c.add(Finding{What: "the audit log opens at " + c.cfg.Audit.File, Err: err, Hint: "audit.file must be a file that this user may write, in a folder that is there"})
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
@@ -181,4 +183,17 @@ func (s *stage) granted(agent string) string {
 	secret, _, err := tokens.Add(s.ctx, Grant{Agent: agent, Rooms: []string{"*"}})
 	s.ok(err)
 	return secret
+}
+
+// An audit log that cannot be opened is found by the check, and stops the start.
+func TestAuditLogThatCannotBeOpened(t *testing.T) {
+	c, reg := checked(t, "http://127.0.0.1:1")
+	c.Audit.File = filepath.Join(t.TempDir(), "audit.jsonl")
+	const nobody = "FAIL the homeserver answers at http://127.0.0.1:1|"
+	expect(t, Check(t.Context(), c, reg), nobody, "ok the sqlite database opens|", "ok the audit log opens at "+c.Audit.File)
+	c.Audit.File = filepath.Join(t.TempDir(), "none", "audit.jsonl")
+	expect(t, Check(t.Context(), c, reg), nobody, "ok the sqlite database opens|", "FAIL the audit log opens at "+c.Audit.File+"|open the audit log:")
+	if _, err := assemble(t.Context(), Options{Config: c, Registration: reg, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), "audit log") {
+		t.Errorf("started with %v", err)
+	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 )
@@ -72,7 +71,7 @@ func rigOf(tb testing.TB, cfg config.Config, log zerolog.Logger) *rig {
 // grant makes a token and gives its secret.
 func (r *rig) grant(g Grant) string {
 	r.tb.Helper()
-	secret, _, err := (&Tokens{book: r.store, audit: bridge.Unaudited{}}).Add(r.tb.Context(), g)
+	secret, _, err := (&Tokens{book: r.store}).Add(r.tb.Context(), g)
 	r.ok(err)
 	return secret
 }
