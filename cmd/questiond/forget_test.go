@@ -36,9 +36,7 @@ func TestForget(t *testing.T) {
 	ask := func(a *schema.CoreAsk) (*client.Question, testserver.Event) {
 		q, err := s.client().Ask(s.ctx, "OPS", a)
 		s.ok(err)
-		event, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Field("elicitation_id") == q.ID })
-		s.ok(err)
-		return q, event
+		return q, s.posted(q.ID)
 	}
 	say := func(event testserver.Event, words string) {
 		_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, words)

@@ -87,6 +87,12 @@ func (p *people) Joined(_ context.Context, who bridge.UserID) ([]bridge.Conversa
 
 func (*people) Alone(context.Context, bridge.ConversationID) (bool, error) { return false, nil }
 
+func (p *people) leaves(who bridge.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.rights, who)
+}
+
 func (p *people) set(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
