@@ -184,6 +184,8 @@ var peopleIn = map[string]string{
 	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
+	// What agents proposed and which option was chosen, not by whom.
+	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "",
 }
 
 // A new table is looked at: what it holds of people has to be forgotten with them.
