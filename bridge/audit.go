@@ -75,6 +75,7 @@ const (
 	AuditReadRefused   AuditAction = "read_refused"
 	AuditCancelRefused AuditAction = "cancel_refused"
 	AuditAnswerRefused AuditAction = "answer_refused"
+	AuditQueueRefused  AuditAction = "queue_refused" // a call of the question queue
 	AuditSignInRefused AuditAction = "sign_in_refused"
 
 	AuditSignedIn     AuditAction = "signed_in"

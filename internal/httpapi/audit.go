@@ -14,6 +14,7 @@ import (
 // refusals say what was refused to a token that lacks a scope, or that has it.
 var refusals = map[string]bridge.AuditAction{
 	ScopeAsk: bridge.AuditAskRefused, ScopeCancel: bridge.AuditCancelRefused, ScopeRead: bridge.AuditReadRefused,
+	ScopeQueue: bridge.AuditQueueRefused,
 }
 
 type attemptKey struct{}

@@ -117,7 +117,7 @@ func TestRequestsAreDescribed(t *testing.T) {
 			Content   json.RawMessage
 		}
 	}
-	for _, file := range []string{"api", "webhook"} { // the kinds of one are not in the other
+	for _, file := range []string{"api", "webhook", "queue"} { // the kinds of one are not in the other
 		raw, err := os.ReadFile("../../fixtures/" + file + "/examples.json")
 		if err != nil {
 			t.Fatal(err)
@@ -132,6 +132,12 @@ func TestRequestsAreDescribed(t *testing.T) {
 		"question-protocol-1.1/ask":           "/paths/~1api~1agent~1rooms~1{room}~1questions" + body,
 		"question-protocol-1.1/answer":        "/paths/~1api~1questions~1{id}~1answer" + body,
 		"question-protocol-1.1/webhook-event": "/components/pathItems/settled" + body,
+		"question-queue/proposal":             "/paths/~1api~1agent~1queue~1propose" + body,
+		"question-queue/next":                 "/paths/~1api~1agent~1queue~1next" + body,
+		"question-queue/reply":                "/paths/~1api~1agent~1queue~1candidates~1{id}~1answer" + body,
+		"question-queue/keys-at-turn":         "/paths/~1api~1agent~1queue~1use" + body,
+		"question-queue/at-turn":              "/paths/~1api~1agent~1queue~1prune" + body,
+		"question-queue/callback":             "/paths/~1api~1agent~1queue~1callback" + strings.Replace(body, "post", "put", 1),
 	} {
 		described := compile(place)
 		for _, c := range corpus[kind].Valid {

@@ -246,3 +246,23 @@ func TestQueueCallbackIsGuarded(t *testing.T) {
 		t.Error("it was called")
 	}
 }
+
+// The audit log has why a call of the queue was refused, and nothing of what failed on our side.
+func TestAuditOfTheQueue(t *testing.T) {
+	j := &journal{}
+	l := newLibrary(t, sqlite(t), func(c *httpapi.Config, _ *queue.Parts) { c.Audit = j })
+	l.post("propose", about("k", 1))
+	l.post("next", `{"turn":-1}`)
+	l.post("propose", `{"question_text":"my own words"}`)
+	l.do("GET", queuePath+"candidates/c_none", l.secret, "")
+	l.do("POST", queuePath+"next", l.scoped("reader", "read"), `{"turn":1}`)
+	if err := l.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.post("next", `{"turn":1}`)
+	j.want(t,
+		"queue_refused agent=ci via=api code=invalid_turn token",
+		"queue_refused agent=ci via=api code=invalid_candidate token",
+		"queue_refused agent=ci via=api code=candidate_not_found token",
+		"queue_refused agent=reader via=api code=insufficient_scope token")
+}
