@@ -181,11 +181,10 @@ var peopleIn = map[string]string{
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
 	"responses": "body", "queue_person_asks": "whom",
 
-	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
 	// What agents proposed and which option was chosen, not by whom.
-	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "",
+	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 }
 
 // A new table is looked at: what it holds of people has to be forgotten with them.
