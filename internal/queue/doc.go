@@ -4,6 +4,10 @@
 //
 // The queue never writes to a room and never addresses a person: [Queue.Next] gives a candidate, and delivering it is the
 // host's step. Turns are the host's own count, which only grows; the queue has none.
+//
+// Locks are taken in one order: the queue of an agent's group, the budget of whoever is asked, a question, its candidates.
+// Whoever settles a question holds it already, and so moves its candidates without the first one: a candidate that stands
+// at delivered may be moved by that at any time, which is what the condition of [Candidates.MoveCandidate] is for.
 package queue
 
 import "time"
