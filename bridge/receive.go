@@ -129,7 +129,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	}
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: answer.At}
 	retry := false
-	_, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+	q, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
 			return nil
 		}
@@ -142,6 +142,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	})
 	if err == nil && !retry {
 		e.Owed()
+		e.recordLost(ctx, r, q, won)
 	}
 	if won {
 		e.Observer.Replied(e.Clock.Now().Sub(r.in.ReceivedAt))
@@ -151,7 +152,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 
 func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, DismissedBy: r.in.Sender, At: e.Clock.Now()}
-	_, _, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+	q, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
 		var err error
 		if won { // seen again, the same event is nothing to tell them
@@ -164,6 +165,9 @@ func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 		}
 		return e.Store.FinishInteraction(ctx, r.in.ID)
 	})
+	if err == nil {
+		e.recordLost(ctx, r, q, won)
+	}
 	return err
 }
 
@@ -282,6 +286,9 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 	})
 	if err == nil {
 		e.Owed()
+		if !rights.Machine {
+			e.recordAttempt(ctx, r, c)
+		}
 	}
 	return err
 }
