@@ -39,6 +39,8 @@ const (
 	CodeSubjectLapsed       Code = "subject_lapsed"
 	CodeSubjectMismatch     Code = "subject_mismatch"
 	CodeNotByReply          Code = "not_by_reply"
+	CodeUnreadable          Code = "unreadable"
+	CodeDeviceUntrusted     Code = "device_untrusted"
 )
 
 // Error is a refusal that may be shown: it names the rule and never what a person wrote.

@@ -94,6 +94,15 @@ const (
 	ReactionInTheClear = "A reaction cannot choose this in an encrypted room. Please reply instead."
 )
 
+// DeviceUntrusted tells somebody what choosing this takes in an encrypted room.
+const DeviceUntrusted = "Choosing this here takes a session that you have verified. Please verify this one, or answer from one that is."
+
+// Unreadable tells somebody whose message could not be decrypted how else to answer.
+func Unreadable(question string) string {
+	return "I could not decrypt your message: the key for it has not come. If it still comes, your message counts. You can also answer " +
+		"with a reaction (such as 1️⃣), or with: question answer " + question
+}
+
 // HowToChoose says how one of so many options is chosen, or several of them; it goes on a sentence.
 func HowToChoose(options int, multiple bool) string {
 	switch {

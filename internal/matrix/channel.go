@@ -26,18 +26,23 @@ func (s *Service) Supports(ctx context.Context, conv bridge.ConversationID) erro
 		return no(fmt.Sprintf("the bot %s has not joined this room: invite it", s.hs.bot))
 	case err != nil:
 		return nil
-	case v.encrypted:
-		return no("the room is encrypted, and this bridge was built without encryption")
+	case v.encrypted && s.cipher == nil:
+		return no("the room is encrypted, and encryption is not configured here")
 	case v.tombstone != nil:
 		return no("the room was closed and goes on in another one")
 	}
 	return nil
 }
 
-// Check implements [bridge.Channel]: every step is built as it would be sent to a clear room.
-func (s *Service) Check(q bridge.Question) error {
+// Check implements [bridge.Channel]: every step is built as it would be sent. Encryption leaves less room; of a room whose
+// state cannot be read now, what was known last counts.
+func (s *Service) Check(ctx context.Context, q bridge.Question) error {
+	_, _, encrypted, err := s.store.Standing(ctx, q.Conversation)
+	if err != nil {
+		return err
+	}
 	for step := range q.Items {
-		if _, err := s.content(q, step); err != nil {
+		if _, err := s.content(q, step, limit(encrypted)); err != nil {
 			var refusal *schema.Refusal
 			if errors.As(err, &refusal) {
 				f := refusal.Faults[0]
@@ -49,13 +54,21 @@ func (s *Service) Check(q bridge.Question) error {
 	return nil
 }
 
+// limit is how large a content may be, in bytes of canonical JSON.
+func limit(encrypted bool) int {
+	if encrypted {
+		return schema.MaxEncryptedBytes
+	}
+	return schema.MaxClearBytes
+}
+
 // content is what a step is sent as. Only the person that a direct question is for is notified.
-func (s *Service) content(q bridge.Question, step int) (map[string]any, error) {
+func (s *Service) content(q bridge.Question, step, maxBytes int) (map[string]any, error) {
 	e, err := dialect.Elicitation(q, step)
 	if err != nil {
 		return nil, err
 	}
-	return e.Build(schema.BuildOptions{Mentions: mentions(q), MaxBytes: schema.MaxClearBytes})
+	return e.Build(schema.BuildOptions{Mentions: mentions(q), MaxBytes: maxBytes})
 }
 
 func mentions(q bridge.Question) []string {
@@ -69,6 +82,8 @@ func mentions(q bridge.Question) []string {
 const (
 	reasonNobody     = "nobody_in_room"
 	reasonUnreadable = "room_state_unreadable"
+	reasonNoKeys     = "no_device_keys"
+	reasonNotBegun   = "encryption_not_begun"
 	reasonNotInRoom  = bridge.ReasonNotInRoom
 	reasonEncrypted  = "room_encrypted"
 	reasonUpgraded   = bridge.ReasonRoomUpgraded
@@ -78,8 +93,9 @@ const (
 )
 
 // ready says whether something can be posted in the room now. What nobody is there to see is held, and so is what must
-// wait for the room's state: whether the room is encrypted must be known before anything is sent.
-func (s *Service) ready(ctx context.Context, conv bridge.ConversationID) error {
+// wait for the room's state: whether the room is encrypted must be known before anything is sent. In an encrypted room it
+// is also held while nobody's device could read it; with a target, while that one's could not.
+func (s *Service) ready(ctx context.Context, conv bridge.ConversationID, target bridge.UserID) (view, error) {
 	v, err := s.rooms.view(ctx, conv, false)
 	impossible := func(reason string) error {
 		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reason}
@@ -87,24 +103,28 @@ func (s *Service) ready(ctx context.Context, conv bridge.ConversationID) error {
 	var retry *bridge.ErrRetry
 	switch {
 	case errors.Is(err, errNotJoined):
-		return impossible(reasonNotInRoom)
+		return v, impossible(reasonNotInRoom)
 	case errors.As(err, &retry):
-		return &bridge.ErrHeld{Reason: reasonUnreadable, Again: retry.After}
+		return v, &bridge.ErrHeld{Reason: reasonUnreadable, Again: retry.After}
 	case err != nil:
-		return &bridge.ErrHeld{Reason: reasonUnreadable, Again: 15 * time.Second}
-	case v.encrypted:
-		return impossible(reasonEncrypted)
+		return v, &bridge.ErrHeld{Reason: reasonUnreadable, Again: 15 * time.Second}
+	case v.encrypted && s.cipher == nil:
+		return v, impossible(reasonEncrypted)
 	case v.tombstone != nil:
-		return impossible(reasonUpgraded)
+		return v, impossible(reasonUpgraded)
 	case v.others(false) == 0:
-		return &bridge.ErrHeld{Reason: reasonNobody, Again: 10 * time.Minute}
+		return v, &bridge.ErrHeld{Reason: reasonNobody, Again: 10 * time.Minute}
+	case v.encrypted:
+		return v, s.reaches(ctx, v, target)
 	}
-	return nil
+	return v, nil
 }
 
 // sendFailed says what a failed send means for the delivery. Only a clear refusal is the end of it.
 func (s *Service) sendFailed(ctx context.Context, conv bridge.ConversationID, err error) error {
 	switch {
+	case errors.Is(err, errNotJoined):
+		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reasonNotInRoom}
 	case answered(err, http.StatusRequestEntityTooLarge), errors.Is(err, mautrix.MTooLarge):
 		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonTooLarge}
 	case answered(err, http.StatusBadRequest):

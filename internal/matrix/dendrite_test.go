@@ -276,7 +276,7 @@ func testRealEncrypted(r *real) {
 	noError(r.t, err)
 	noError(r.t, r.alice.WaitForMember(ctx, room, string(r.Bot()), "join"))
 	err = r.Supports(ctx, bridge.ConversationID(room))
-	if bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "built without encryption") {
+	if bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "not configured here") {
 		r.t.Errorf("an encrypted room: %v", err)
 	}
 }

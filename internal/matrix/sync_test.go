@@ -53,7 +53,7 @@ func TestPushedRedactionsEndTheSync(t *testing.T) {
 	r.put("1", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"$x"}`))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	r.syncRedactions(ctx)
+	r.sync(ctx)
 	if ctx.Err() != nil {
 		t.Error("still syncing")
 	}
