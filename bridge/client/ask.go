@@ -18,24 +18,34 @@ const (
 	ValueDeny    = "deny"
 )
 
-// TTL is a lifetime for an ask, in whole seconds, rounded up. A duration that is not positive gives nil, which leaves
-// the lifetime to the documented default.
+// longestTTL is the longest lifetime that is taken for one. A longer one, such as what time.Until makes of a date that
+// was never set, is a mistake and no wish.
+const longestTTL = 100 * 365 * 24 * time.Hour
+
+// TTL is a lifetime for an ask, in whole seconds, rounded up. The server clamps it to 30 s–24 h (30 days for a question.v2
+// content). A duration that is not positive, or longer than a hundred years, gives nil, which leaves the lifetime to the
+// documented default: one hour (7 days).
 func TTL(d time.Duration) *schema.Seconds {
-	if d <= 0 {
+	if d <= 0 || d > longestTTL {
 		return nil
 	}
 	s := schema.Seconds((d-1)/time.Second + 1)
 	return &s
 }
 
-// Ask asks a question in a room, named by its id, its alias, or the code that the server's configuration gives it. The
-// ask is a [*schema.CoreAsk] or a [*schema.ElicitationAsk], and is not changed. Left out, a label is the value, a style
-// is the default one, a max_length is 60, and a ttl that is not positive is the documented default.
+// Ask asks a question in a room, named by its id, its alias, or the code that the server's configuration gives it. What it
+// returns is the handle: the id, and the deadline that the server computed. The ask is a [*schema.CoreAsk] or a
+// [*schema.ElicitationAsk], and is not changed. Left out, a label is the value, a style is the default one and a
+// max_length is 60. A ttl that cannot be meant is left out, as [TTL] leaves it out, rather than refused.
 //
 // An ask that breaks a rule of its dialect, such as more than four options, is not sent: the error is then a
-// [*schema.Refusal]. A refusal by the server is an [*Error]. After any other error, and after a 5xx, it is not known
-// whether the question was asked: a list by correlation id tells.
-func (c *Client) Ask(ctx context.Context, room string, ask schema.Ask) (*Question, error) {
+// [*schema.Refusal]. A refusal by the server is an [*Error].
+//
+// A lost connection, 429, any 5xx and a response that cannot be read are tried again, at growing intervals or when
+// Retry-After says, for [Config.RetryFor] and never beyond ctx. Every try has the same [IdempotencyKey], one of its own
+// unless the caller gives one, so the question is asked once. If the last try fails too, it is not known whether the
+// question was asked: asking again with the same key, or a list by correlation id, tells.
+func (c *Client) Ask(ctx context.Context, room string, ask schema.Ask, options ...AskOption) (*Question, error) {
 	segment, err := pathSegment("room", room)
 	if err != nil {
 		return nil, err
@@ -47,25 +57,32 @@ func (c *Client) Ask(ctx context.Context, room string, ask schema.Ask) (*Questio
 	if _, err := schema.DecodeAsk(body); err != nil {
 		return nil, fmt.Errorf("client: the ask is not sent: %w", err)
 	}
-	return c.question(ctx, "", request{method: http.MethodPost, path: "/api/agent/rooms/" + segment + "/questions", body: body})
+	r := request{method: http.MethodPost, path: "/api/agent/rooms/" + segment + "/questions", body: body}
+	for _, o := range options {
+		o.applyTo(&r)
+	}
+	if r.key, err = r.key.orRandom(); err != nil {
+		return nil, err
+	}
+	return c.persist(ctx, "", r)
 }
 
 // AskYesNo asks with the options Yes and No, whose values are ValueApprove and ValueDeny.
-func (c *Client) AskYesNo(ctx context.Context, room string, ask *schema.CoreAsk) (*Question, error) {
+func (c *Client) AskYesNo(ctx context.Context, room string, ask *schema.CoreAsk, options ...AskOption) (*Question, error) {
 	binary, err := withOptions(ask, "Yes", "No")
 	if err != nil {
 		return nil, err
 	}
-	return c.Ask(ctx, room, binary)
+	return c.Ask(ctx, room, binary, options...)
 }
 
 // AskApproval asks with the options Approve and Deny, whose values are ValueApprove and ValueDeny.
-func (c *Client) AskApproval(ctx context.Context, room string, ask *schema.CoreAsk) (*Question, error) {
+func (c *Client) AskApproval(ctx context.Context, room string, ask *schema.CoreAsk, options ...AskOption) (*Question, error) {
 	binary, err := withOptions(ask, "Approve", "Deny")
 	if err != nil {
 		return nil, err
 	}
-	return c.Ask(ctx, room, binary)
+	return c.Ask(ctx, room, binary, options...)
 }
 
 func withOptions(ask *schema.CoreAsk, approve, deny string) (*schema.CoreAsk, error) {
@@ -109,7 +126,7 @@ func completed(a schema.CoreAsk) schema.CoreAsk {
 }
 
 func completedTerms(t schema.AskTerms) schema.AskTerms {
-	if t.TTL != nil && *t.TTL <= 0 {
+	if t.TTL != nil && (*t.TTL <= 0 || *t.TTL > schema.Seconds(longestTTL/time.Second)) {
 		t.TTL = nil
 	}
 	return t

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -38,8 +39,8 @@ func TestAskSendsTheWireForm(t *testing.T) {
 			  "text_input": {"placeholder": "Another one", "max_length": 60}}`,
 		},
 		{
-			"a bad lifetime falls back to the default",
-			&schema.CoreAsk{Prompt: "Deploy?", AskTerms: schema.AskTerms{TTL: new(schema.Seconds(-5))}}, `{"prompt": "Deploy?"}`,
+			"a lifetime that is clamped by the server",
+			&schema.CoreAsk{Prompt: "Deploy?", AskTerms: schema.AskTerms{TTL: new(schema.Seconds(10 * 365 * 86400))}}, `{"prompt": "Deploy?", "ttl": 315360000}`,
 		},
 		{
 			"a set of items",
@@ -83,12 +84,16 @@ func tree(t *testing.T, text string) any {
 	return v
 }
 
-func TestAskSendsAnElicitation(t *testing.T) {
-	e := &schema.Elicitation{
+func elicitation() *schema.Elicitation {
+	return &schema.Elicitation{
 		MsgType: "m.text", SuiteEventType: schema.EventType, SchemaVersion: 1, ElicitationID: "elc_1", BoardID: "brd_1",
 		CardID: "crd_1", RunID: "run_1", StageKey: "build", CardTitle: "Title", AskedBy: "agt_1", Question: "Go on?",
 		Options: []schema.Option{{ID: "yes", Label: "Yes", Meaning: schema.Choose}},
 	}
+}
+
+func TestAskSendsAnElicitation(t *testing.T) {
+	e := elicitation()
 	s := &script{replies: []reply{{status: 201, body: mustJSON(t, pendingQuestion("q_1"))}}}
 	ask := &schema.ElicitationAsk{AskTerms: schema.AskTerms{TTL: TTL(time.Hour), ResponderScope: "room"}, Elicitation: e}
 	if _, err := scripted(t, s).Ask(t.Context(), "OPS", ask); err != nil {
@@ -221,13 +226,38 @@ func TestNamesAreEscapedInPaths(t *testing.T) {
 	}
 }
 
+// A missing or invalid expiry is the documented default, whichever dialect the ask is in.
+func TestABadLifetimeFallsBackToTheDefault(t *testing.T) {
+	never := time.Until(time.Time{})
+	for _, ttl := range []*schema.Seconds{
+		nil, new(schema.Seconds(0)), new(schema.Seconds(-5)), new(schema.Seconds(math.MinInt64)), new(schema.Seconds(math.MaxInt64)),
+		TTL(0), TTL(-time.Second), TTL(never), TTL(-never), TTL(math.MaxInt64),
+	} {
+		for want, ask := range map[time.Duration]schema.Ask{
+			time.Hour:          &schema.CoreAsk{Prompt: "Deploy?", AskTerms: schema.AskTerms{TTL: ttl}},
+			7 * 24 * time.Hour: &schema.ElicitationAsk{Elicitation: elicitation(), AskTerms: schema.AskTerms{TTL: ttl}},
+		} {
+			s := &script{replies: []reply{{status: 201, body: mustJSON(t, pendingQuestion("q_1"))}}}
+			if _, err := scripted(t, s).Ask(t.Context(), "OPS", ask); err != nil {
+				t.Fatal(err)
+			}
+			sent, err := schema.DecodeAsk([]byte(s.bodies[0]))
+			if err != nil || sent.Lifetime() != want || strings.Contains(s.bodies[0], "ttl") {
+				t.Errorf("%v: sent %s, which lives %s: %v", ttl, s.bodies[0], sent.Lifetime(), err)
+			}
+		}
+	}
+}
+
 func TestTTL(t *testing.T) {
 	for d, want := range map[time.Duration]int64{time.Minute: 60, time.Millisecond: 1, 1500 * time.Millisecond: 2} {
 		if got := TTL(d); got == nil || int64(*got) != want {
 			t.Errorf("%s: got %v, want %d", d, got, want)
 		}
 	}
-	if TTL(0) != nil || TTL(-time.Second) != nil {
-		t.Error("a lifetime that is not positive has a ttl")
+	for _, d := range []time.Duration{0, -time.Second, math.MinInt64, math.MaxInt64} {
+		if got := TTL(d); got != nil {
+			t.Errorf("%s: got %d", d, *got)
+		}
 	}
 }

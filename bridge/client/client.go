@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// DefaultRequestTimeout bounds a request that does not wait for a person.
-const DefaultRequestTimeout = 30 * time.Second
+const (
+	// DefaultRequestTimeout bounds a request that does not wait for a person.
+	DefaultRequestTimeout = 30 * time.Second
+	// DefaultRetryFor is how long an ask is tried again: long enough for a restart of the server.
+	DefaultRetryFor = time.Minute
+)
 
 // Config says which server to talk to, and as whom.
 type Config struct {
@@ -22,6 +26,12 @@ type Config struct {
 	HTTPClient *http.Client
 	// RequestTimeout bounds every request, beside the time a wait is held; 0 for DefaultRequestTimeout.
 	RequestTimeout time.Duration
+	// RetryFor is how long [Client.Ask] and [Client.Cancel] try again after a failure that may pass; 0 for DefaultRetryFor,
+	// negative for not at all. A server that does not know the header Idempotency-Key may be asked twice by such a retry,
+	// after a connection that was lost before its response.
+	RetryFor time.Duration
+	// OnRetry, if set, is told why such a try failed, and how long it is until the next. It must not block.
+	OnRetry func(err error, in time.Duration)
 	// OnPoll, if set, is told of every poll of [Client.Await] that did not end the wait. It is called by the goroutine
 	// that waits, and must not block.
 	OnPoll func(Poll)
@@ -29,12 +39,14 @@ type Config struct {
 
 // Client speaks to one server as one agent. It is safe for concurrent use.
 type Client struct {
-	base    string // without a slash at the end
-	token   string
-	http    *http.Client
-	timeout time.Duration
-	onPoll  func(Poll)
-	pace    pace
+	base     string // without a slash at the end
+	token    string
+	http     *http.Client
+	timeout  time.Duration
+	retryFor time.Duration
+	onRetry  func(error, time.Duration)
+	onPoll   func(Poll)
+	pace     pace
 }
 
 // New checks the configuration; it does not connect.
@@ -46,9 +58,15 @@ func New(cfg Config) (*Client, error) {
 	if err := checkToken(cfg.Token); err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, token: cfg.Token, timeout: cfg.RequestTimeout, onPoll: cfg.OnPoll, pace: defaultPace}
+	c := &Client{
+		base: base, token: cfg.Token, timeout: cfg.RequestTimeout, retryFor: cfg.RetryFor,
+		onRetry: cfg.OnRetry, onPoll: cfg.OnPoll, pace: defaultPace,
+	}
 	if c.timeout <= 0 {
 		c.timeout = DefaultRequestTimeout
+	}
+	if c.retryFor == 0 {
+		c.retryFor = DefaultRetryFor
 	}
 	var h http.Client
 	if cfg.HTTPClient != nil {

@@ -4,58 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/schema"
 )
-
-const (
-	asked = `{"id": "q_8t2k", "kind": "question", "prompt": "Deploy v1.4.0?", "context": null, "text_input": null,
-		"options": [{"value": "approve", "label": "Yes", "style": "primary", "primary": true, "destructive": false},
-			{"value": "deny", "label": "No", "style": "danger", "primary": false, "destructive": true}],
-		"responder_scope": "room", "target_user_id": null, "resolution_policy": "first", "state": "pending", "answer": null,
-		"created_at": "2026-11-01T12:00:00Z", "expires_at": "2026-11-01T12:30:00Z", "resolved_at": null,
-		"correlation_id": "deploy-42", "reply_to": null, "data": null}`
-	pending   = `"state": "pending", "answer": null`
-	unsettled = `"resolved_at": null`
-	saidNo    = `"state": "answered", "answer": {"value": "deny", "label": "No", "text": null,
-		"responder": {"id": "@federica:example.org", "display_name": "Federica"}, "answered_at": "2026-11-01T12:10:00Z"}`
-	settled = `"resolved_at": "2026-11-01T12:10:00Z"`
-)
-
-// newServer stands in for a server on which Federica said no.
-func newServer() *httptest.Server {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answered := strings.NewReplacer(pending, saidNo, unsettled, settled).Replace(asked)
-		switch {
-		case r.URL.Path == "/api/agent/questions":
-			io.WriteString(w, `{"questions": [`+answered+`], "next_cursor": null}`)
-		case r.URL.Path == "/api/agent/rooms/OPS/questions":
-			w.WriteHeader(http.StatusCreated)
-			io.WriteString(w, asked)
-		case strings.HasPrefix(r.URL.Path, "/api/agent/questions/q_8t2k"):
-			io.WriteString(w, answered)
-		default:
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.WriteHeader(http.StatusNotFound)
-			io.WriteString(w, `{"status": 404, "code": "room_not_found", "detail": "There is no such room."}`)
-		}
-	}))
-}
-
-func newClient(server string) *client.Client {
-	c, err := client.New(client.Config{Server: server, Token: "agent-token"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	return c
-}
 
 // A gate opens for one value alone, and tells the three outcomes apart.
 func Example() {
@@ -93,6 +47,29 @@ func Example() {
 	// said no: @federica:example.org
 }
 
+// The options are in the order in which people see them; one of them may be typed instead.
+func ExampleClient_Ask() {
+	server := newServer()
+	defer server.Close()
+	reference := "rel-2.4"
+	q, err := newClient(server.URL).Ask(context.Background(), "OPS", &schema.CoreAsk{
+		Prompt:  "Which environment?",
+		Context: "Release 2.4",
+		Options: []schema.AskOption{
+			{Value: "dev"}, // its own label
+			{Value: "staging", Label: "Staging"},
+			{Value: "prod", Label: "Production", Style: schema.StylePrimary},
+		},
+		TextInput: &schema.TextInput{Placeholder: "Another one"},
+		AskTerms:  schema.AskTerms{CorrelationID: &reference, Data: map[string]any{"pipeline": "deploy"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(q.ID, q.State)
+	// Output: q_8t2k pending
+}
+
 // An ask that the protocol does not allow is refused before it is sent.
 func ExampleClient_Ask_refused() {
 	c := newClient("https://questions.example.org")
@@ -107,16 +84,99 @@ func ExampleClient_Ask_refused() {
 	// Output: /options maxItems 4
 }
 
-// A refusal by the server has a stable code.
-func ExampleError() {
+// The binary question asks one person, who must be able to answer in the room.
+func ExampleClient_AskYesNo() {
 	server := newServer()
 	defer server.Close()
-	_, err := newClient(server.URL).AskApproval(context.Background(), "#nowhere:example.org", &schema.CoreAsk{Prompt: "Deploy?"})
-	var e *client.Error
-	if errors.As(err, &e) {
-		fmt.Println(e.Status, e.Code)
+	q, err := newClient(server.URL).AskYesNo(context.Background(), "OPS", &schema.CoreAsk{
+		Prompt:   "Deploy v1.4.0?",
+		AskTerms: schema.AskTerms{TargetUserID: "@federica:example.org"},
+	})
+	if err != nil {
+		log.Fatal(err)
 	}
-	// Output: 404 room_not_found
+	for _, o := range q.Options {
+		fmt.Println(o.Value, "is shown as", o.Label)
+	}
+	// Output:
+	// approve is shown as Yes
+	// deny is shown as No
+}
+
+// The values are those of AskYesNo, so one gate serves both.
+func ExampleClient_AskApproval() {
+	server := newServer()
+	defer server.Close()
+	c := newClient(server.URL)
+	q, err := c.AskApproval(context.Background(), "OPS", &schema.CoreAsk{Prompt: "Refund order 5519?"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	outcome, err := c.Await(context.Background(), q.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("approved:", outcome.Chose(client.ValueApprove))
+	// Output: approved: false
+}
+
+// A key of the program's own makes a job that runs again find the question that it asked before, and not ask again.
+func ExampleIdempotencyKey() {
+	server := newServer()
+	defer server.Close()
+	c := newClient(server.URL)
+	for range 2 {
+		q, err := c.AskYesNo(context.Background(), "OPS", &schema.CoreAsk{Prompt: "Deploy v1.4.0?"}, client.IdempotencyKey("deploy-42"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(q.ID)
+	}
+	// Output:
+	// q_8t2k
+	// q_8t2k
+}
+
+// A lifetime that cannot be meant is left to the documented default, which is an hour.
+func ExampleTTL() {
+	fmt.Println(*client.TTL(90 * time.Second))
+	fmt.Println(client.TTL(time.Until(time.Time{})) == nil)
+	// Output:
+	// 90
+	// true
+}
+
+// The context bounds the wait and not the question, which stays pending and may be awaited again.
+func ExampleClient_Await() {
+	server := newServer()
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	outcome, err := newClient(server.URL).Await(ctx, "q_8t2k")
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		fmt.Println("still pending")
+	case err != nil:
+		log.Fatal(err)
+	default:
+		label, _ := outcome.Label()
+		correlation, _ := outcome.Correlation()
+		fmt.Println(outcome.State, label, correlation)
+	}
+	// Output: answered No deploy-42
+}
+
+// A question is read without waiting.
+func ExampleClient_Fetch() {
+	server := newServer()
+	defer server.Close()
+	q, err := newClient(server.URL).Fetch(context.Background(), "q_8t2k")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, ended := q.Outcome()
+	fmt.Println(q.Prompt, q.State, ended)
+	// Output: Deploy v1.4.0? answered true
 }
 
 // After a crash, an asker finds its questions again by correlation id.
@@ -134,4 +194,42 @@ func ExampleClient_List() {
 		}
 	}
 	// Output: q_8t2k was answered: deny
+}
+
+// A program with pages of its own reads one at a time, and keeps where it stopped.
+func ExampleClient_ListPage() {
+	server := newServer()
+	defer server.Close()
+	page, err := newClient(server.URL).ListPage(context.Background(), client.ListOptions{State: schema.Answered, PageSize: 20})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(page.Questions), "and more:", page.NextCursor != "")
+	// Output: 1 and more: false
+}
+
+// What is no longer needed is withdrawn. Somebody may have been faster.
+func ExampleClient_Cancel() {
+	server := newServer()
+	defer server.Close()
+	q, err := newClient(server.URL).Cancel(context.Background(), "q_8t2k")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if outcome, ok := q.Outcome(); ok {
+		fmt.Println("withdrawn:", outcome.Withdrawn(), "answered:", outcome.Answered())
+	}
+	// Output: withdrawn: true answered: false
+}
+
+// A refusal by the server has a stable code.
+func ExampleError() {
+	server := newServer()
+	defer server.Close()
+	_, err := newClient(server.URL).AskApproval(context.Background(), "#nowhere:example.org", &schema.CoreAsk{Prompt: "Deploy?"})
+	var e *client.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Status, e.Code)
+	}
+	// Output: 404 room_not_found
 }

@@ -28,7 +28,13 @@ func (q *Question) Outcome() (o *Outcome, ok bool) {
 	if q.State == schema.Pending {
 		return nil, false
 	}
-	return &Outcome{State: q.State, Question: q}, true
+	return &Outcome{
+		AnswerEnvelope: schema.AnswerEnvelope{
+			QuestionID: q.ID, State: q.State, Answer: q.Answer, CorrelationID: q.CorrelationID, ReplyTo: q.ReplyTo, Data: q.Data,
+			CancelledBy: q.CancelledBy, Delivery: q.Delivery,
+		},
+		Question: q,
+	}, true
 }
 
 // readQuestion reads a response. It asks less than the JSON Schema does, because a newer server may add properties and
@@ -53,17 +59,22 @@ func checkQuestion(q *schema.Question) error {
 	if _, err := q.ExpiresAt.Time(); err != nil {
 		return errors.New("the question in the response has no deadline")
 	}
-	switch q.State {
+	return checkAnswer(q.State, q.Answer)
+}
+
+// checkAnswer refuses what could be read as another answer than was given.
+func checkAnswer(state schema.State, a *schema.Answer) error {
+	switch state {
 	case schema.Pending, schema.Expired, schema.Cancelled:
-		if q.Answer != nil {
-			return errors.New("the question in the response has an answer without being answered")
+		if a != nil {
+			return errors.New("the question has an answer without being answered")
 		}
 	case schema.Answered:
-		if !oneAnswer(q.Answer) {
-			return errors.New("the question in the response is answered, but not by exactly one answer")
+		if !oneAnswer(a) {
+			return errors.New("the question is answered, but not by exactly one answer")
 		}
 	default:
-		return errors.New("the question in the response is in no state that there is")
+		return errors.New("the question is in no state that there is")
 	}
 	return nil
 }

@@ -19,8 +19,9 @@ type request struct {
 	method string
 	path   string
 	query  url.Values
-	body   []byte        // JSON, or nil
-	hold   time.Duration // how long the server may hold it
+	body   []byte         // JSON, or nil
+	hold   time.Duration  // how long the server may hold it
+	key    IdempotencyKey // "" for none
 }
 
 // send gives the body of a response with success. Every other response is an [*Error]; any other error means that there
@@ -43,6 +44,9 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	req.Header.Set("User-Agent", "question-bridge-client")
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", string(r.key))
 	}
 
 	resp, err := c.http.Do(req)
@@ -116,11 +120,12 @@ func (c *Client) Fetch(ctx context.Context, id string) (*Question, error) {
 	return c.question(ctx, id, request{method: http.MethodGet, path: path})
 }
 
-// Cancel withdraws a question. One that has ended already stays as it is: look at the State of what is returned.
+// Cancel withdraws a question. One that has ended already stays as it is: look at the State of what is returned. Doing it
+// twice changes nothing, so it is tried again as [Client.Ask] is.
 func (c *Client) Cancel(ctx context.Context, id string) (*Question, error) {
 	path, err := questionPath(id)
 	if err != nil {
 		return nil, err
 	}
-	return c.question(ctx, id, request{method: http.MethodPost, path: path + "/cancel"})
+	return c.persist(ctx, id, request{method: http.MethodPost, path: path + "/cancel"})
 }

@@ -108,16 +108,3 @@ func TestWhatTheServerSaysToAnAnswer(t *testing.T) {
 		}
 	}
 }
-
-// TestNoResponderCanBeNamed reads every name that the types for answering have.
-func TestNoResponderCanBeNamed(t *testing.T) {
-	for _, of := range []reflect.Type{reflect.TypeFor[schema.AnswerBody](), reflect.TypeFor[schema.AnswerBodyItem](), reflect.TypeFor[Config]()} {
-		for i := range of.NumField() {
-			for _, word := range []string{"user", "responder", "sender", "person"} {
-				if strings.Contains(strings.ToLower(of.Field(i).Name), word) {
-					t.Errorf("%s has %s", of, of.Field(i).Name)
-				}
-			}
-		}
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,10 +39,16 @@ func (c *connection) variable() string {
 	return "QUESTION_TOKEN"
 }
 
+// retryFor is how long an ask or a cancel is tried again. Tests put less here.
+var retryFor = client.DefaultRetryFor
+
 // open makes the client of an agent.
 func (c *connection) open(cmd *cobra.Command, onPoll func(client.Poll)) (*client.Client, error) {
 	return opened(c, cmd, func(cfg client.Config) (*client.Client, error) {
-		cfg.OnPoll = onPoll
+		cfg.OnPoll, cfg.RetryFor = onPoll, retryFor
+		cfg.OnRetry = func(err error, in time.Duration) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "question: %s; trying again in %s\n", worded(err), max(time.Second, in.Round(time.Second)))
+		}
 		return client.New(cfg)
 	})
 }

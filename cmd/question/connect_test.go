@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -27,6 +28,8 @@ func TestServerRefuses(t *testing.T) {
 }
 
 func TestConnection(t *testing.T) {
+	defer func(was time.Duration) { retryFor = was }(retryFor)
+	retryFor = -1
 	api := newFakeAPI()
 	server := api.serve(t, "127.0.0.1:0").URL
 	commands := [][]string{{"ask", "OPS", "?"}, {"watch", "q_1"}, {"show", "q_1"}, {"list"}, {"cancel", "q_1"}, {"pending"}, {"answer", "q_1", "1", "--yes"}}

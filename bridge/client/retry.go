@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// IdempotencyKey is an [AskOption]: it names one asking, so that however often it is sent, also by another run of the
+// program, the question is asked once and the same response comes back. The same key with another ask is 409
+// idempotency_conflict. It is 1–255 printable ASCII characters without spaces, and is the agent's own: two agents may use
+// the same.
+type IdempotencyKey string
+
+// AskOption changes how a question is asked, and not the question.
+type AskOption interface{ applyTo(*request) }
+
+func (k IdempotencyKey) applyTo(r *request) { r.key = k }
+
+const maxKeyLength = 255
+
+// orRandom checks the key, or makes one that nobody else has.
+func (k IdempotencyKey) orRandom() (IdempotencyKey, error) {
+	if k == "" {
+		return IdempotencyKey(rand.Text()), nil
+	}
+	if len(k) > maxKeyLength {
+		return "", fmt.Errorf("client: the idempotency key is longer than %d characters", maxKeyLength)
+	}
+	for i := range len(k) {
+		if k[i] <= ' ' || k[i] > '~' {
+			return "", errors.New("client: the idempotency key holds a space or a character that is not printable ASCII")
+		}
+	}
+	return k, nil
+}
+
+// persist sends a request that may be repeated until there is a definite response. A failure that may pass is tried again
+// for as long as the configuration says, unless ctx would end before the next try: then the failure is returned at once.
+func (c *Client) persist(ctx context.Context, id string, r request) (*Question, error) {
+	p := c.pace
+	p.longest = c.retryFor // one that asks for more is not tried again
+	end := time.Now().Add(c.retryFor)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	for failures := 1; ; failures++ {
+		q, err := c.question(ctx, id, r)
+		if err == nil || ctx.Err() != nil || !passing(err) || hopeless(err) {
+			return q, err
+		}
+		wait := p.backOff(failures, err)
+		if !time.Now().Add(wait).Before(end) {
+			return nil, err
+		}
+		if c.onRetry != nil {
+			c.onRetry(err, wait)
+		}
+		sleep(ctx, wait)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("client: %w (the last try failed: %v)", ctx.Err(), err)
+		}
+	}
+}
+
+// hopeless says whether there is no such server, or another one in its place, which time alone does not heal.
+func hopeless(err error) bool {
+	var name *net.DNSError
+	var impostor *tls.CertificateVerificationError
+	return errors.As(err, &name) && name.IsNotFound || errors.As(err, &impostor)
+}
