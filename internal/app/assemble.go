@@ -51,7 +51,9 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
-	if b.channel, err = matrix.New(channelConfig(cfg, opts.Registration), store, clock); err != nil {
+	channel := channelConfig(cfg, opts.Registration)
+	channel.Encryption = encryption(cfg, store)
+	if b.channel, err = matrix.New(channel, store, clock); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -117,6 +119,7 @@ const (
 	inboxKept    = 90 * 24 * time.Hour
 	postingKept  = 30 * 24 * time.Hour // after its last change
 	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
+	lockedKept   = 24 * time.Hour      // an encrypted event whose key does not come
 	choreBatch   = 1000
 )
 
@@ -137,6 +140,7 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},
+		{Name: "forget events without keys", Every: time.Hour, Do: until(store.PurgeLocked, lockedKept)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},
@@ -202,6 +206,22 @@ func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 		})
 	}
 	return c
+}
+
+// encryption is what the channel needs for encrypted rooms; nil when they are not asked for.
+func encryption(cfg config.Config, store *sqlstore.Store) *matrix.Encryption {
+	e := cfg.Encryption
+	if !e.Enabled {
+		return nil
+	}
+	rooms := map[string]matrix.Trust{}
+	for name, trust := range e.RoomTrust {
+		rooms[name] = matrix.Trust(trust)
+	}
+	return &matrix.Encryption{
+		Database: store.Database(), PickleKey: []byte(e.PickleKey.Value()), Password: e.Password.Value(), DeviceName: cfg.Appservice.Bot.DisplayName,
+		Trust: matrix.Trust(e.Trust), RoomTrust: rooms, Keycaps: e.Keycaps,
+	}
 }
 
 func admins(a config.WorkspaceAdmins) matrix.Admins {

@@ -1,22 +1,16 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -121,13 +115,16 @@ type stage struct {
 	api        string
 	proxy      *proxy
 	bridge     *exec.Cmd
-	log        *bytes.Buffer
+	log        *logBuffer
 }
 
 const bot = "@questions:question.test"
 
 // newStage starts everything but the bridge.
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T) *stage { return newStageWith(t, func(*config.Config) {}) }
+
+// newStageWith starts the same for a bridge whose configuration is changed.
+func newStageWith(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -161,6 +158,7 @@ func newStage(t *testing.T) *stage {
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From = []string{"question.test"}
 	cfg.Database.Path = filepath.Join(dir, "bridge.db")
+	change(&cfg)
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
 	cfg, err = config.Load(s.config, os.Getenv)
@@ -200,7 +198,7 @@ func freeAddress(t *testing.T) string {
 // start runs the bridge, which dies at the given place, and returns when it is ready and in the room.
 func (s *stage) start(death string) {
 	s.t.Helper()
-	s.bridge, s.log = exec.Command(os.Args[0]), &bytes.Buffer{}
+	s.bridge, s.log = exec.Command(os.Args[0]), &logBuffer{}
 	s.bridge.Env = append(os.Environ(), envServe+"="+s.config, envDie+"="+death)
 	s.bridge.Stderr = s.log
 	out, err := s.bridge.StdoutPipe()
@@ -316,49 +314,6 @@ func (s *stage) count(match func(e testserver.Event) bool) int {
 		}
 	}
 	return n
-}
-
-// proxy stands between the bridge and the homeserver. After a send that it is told about it cuts the connection, so that
-// the bridge never learns what became of it.
-type proxy struct {
-	url string
-	mu  sync.Mutex
-	cut func(r *http.Request) bool
-}
-
-func newProxy(t *testing.T, target string) *proxy {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{}
-	reverse := httputil.NewSingleHostReverseProxy(to)
-	reverse.ErrorLog = log.New(io.Discard, "", 0) // a bridge that ends cuts what it asked for
-	reverse.ModifyResponse = func(r *http.Response) error {
-		p.mu.Lock()
-		cut := p.cut
-		p.mu.Unlock()
-		if cut != nil && r.StatusCode == http.StatusOK && cut(r.Request) {
-			panic(http.ErrAbortHandler)
-		}
-		return nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: reverse, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }()
-	t.Cleanup(func() { _ = server.Close() })
-	p.url = "http://" + l.Addr().String()
-	return p
-}
-
-func (p *proxy) cutAfter(cut func(r *http.Request) bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = cut
 }
 
 func coreAsk() *schema.CoreAsk {

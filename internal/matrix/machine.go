@@ -172,8 +172,7 @@ func (c *machine) relogin(ctx context.Context) error {
 
 // load makes a machine of what is stored. Whoever calls it holds c.mu, or is the only one.
 func (c *machine) load(ctx context.Context, keys *keyStore) error {
-	log := zerolog.Ctx(ctx).Level(zerolog.WarnLevel)
-	m := crypto.NewOlmMachine(c.cli, &log, keys, roomFacts{c.store})
+	m := crypto.NewOlmMachine(c.cli, zerolog.Ctx(quiet(ctx)), keys, roomFacts{c.store})
 	m.DisableDecryptKeyFetching = true       // within a transaction nothing is asked of the network
 	m.DisableDeviceChangeKeyRotation = true  // seal compares who can read with who should
 	m.IgnorePostDecryptionParseErrors = true // content is read by us
@@ -224,7 +223,12 @@ func (c *machine) use(ctx context.Context, f func(ctx context.Context, m *crypto
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return f(ctx, c.olm)
+	return f(quiet(ctx), c.olm)
+}
+
+// quiet keeps mautrix from logging what it does, and whom it sends what.
+func quiet(ctx context.Context) context.Context {
+	return zerolog.Ctx(ctx).Level(zerolog.ErrorLevel).WithContext(ctx)
 }
 
 // supply implements [cipher].

@@ -58,7 +58,7 @@ func (c *machine) take(ctx context.Context, ev bridge.InboxEvent) ([]session, er
 // what is stored: it keeps in memory what it believes to be there.
 func (c *machine) handle(ctx context.Context, e *mevent.Event, name bridge.InteractionID) ([]session, error) {
 	c.mu.Lock()
-	ctx, trace := recording(ctx)
+	ctx, trace := recording(quiet(ctx))
 	tries := 0
 	err := c.store.Atomically(ctx, func(ctx context.Context) error {
 		if tries++; tries > 1 {

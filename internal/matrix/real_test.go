@@ -47,7 +47,10 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func startReal(t *testing.T) *real {
+func startReal(t *testing.T) *real { return startRealWith(t, func(*Config, *sqlstore.Store) {}) }
+
+// startRealWith starts one whose configuration is changed.
+func startRealWith(t *testing.T, change func(*Config, *sqlstore.Store)) *real {
 	t.Helper()
 	r := &real{t: t, owed: make(chan struct{}, 1)}
 	dir := t.TempDir()
@@ -65,10 +68,12 @@ func startReal(t *testing.T) *real {
 		*into, err = r.hs.Register(within(t), testserver.Account{Name: name})
 		noError(t, err)
 	}
-	r.Service, err = New(Config{
+	cfg := Config{
 		ServerName: "question.test", HomeserverURL: r.proxy(), Registration: reg, Invite: []string{"question.test"}, Keycaps: true,
 		Redactions: RedactionsAuto, Admins: Admins{PowerLevel: &fullPower}, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
-	}, r.db, bridge.SystemClock{})
+	}
+	change(&cfg, r.db)
+	r.Service, err = New(cfg, r.db, bridge.SystemClock{})
 	noError(t, err)
 	r.engine = bridge.NewEngine(bridge.Parts{
 		Store: r.db, Channel: r.Service, Gatekeeper: r.Service, Notifier: noNotifier{}, Clock: bridge.SystemClock{},
@@ -172,18 +177,18 @@ func (r *real) room(invite ...string) string {
 // ask asks and waits until the question stands in the room.
 func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
-	q.ID = bridge.NewQuestionID()
-	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
-	return r.stands(room, q)
+	return r.stood(room, r.asked(room, q))
 }
 
 // stands asks a question whose asker and id are set.
 func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
-	q.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
-	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
-	_, _, err := r.engine.Ask(within(r.t), q)
-	noError(r.t, err)
+	return r.stood(room, r.stored(q))
+}
+
+// stood waits until a question stands in the room.
+func (r *real) stood(room string, q bridge.Question) (bridge.Question, string) {
+	r.t.Helper()
 	var m string
 	r.eventually("the question stands in the room", func() bool { // the homeserver may be down meanwhile
 		all, _ := r.alice.Messages(within(r.t), room)
@@ -195,6 +200,23 @@ func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) 
 		return m != ""
 	})
 	return q, m
+}
+
+// asked asks a question, which may have to wait.
+func (r *real) asked(room string, q bridge.Question) bridge.Question {
+	r.t.Helper()
+	q.ID = bridge.NewQuestionID()
+	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
+	return r.stored(q)
+}
+
+func (r *real) stored(q bridge.Question) bridge.Question {
+	r.t.Helper()
+	q.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
+	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
+	_, _, err := r.engine.Ask(within(r.t), q)
+	noError(r.t, err)
+	return q
 }
 
 func (r *real) wait(u *testserver.User, room string, match func(testserver.Event) bool) testserver.Event {

@@ -1,0 +1,83 @@
+//go:build goolm
+
+package app
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/sealedclient"
+	"superpipeline.dev/question-bridge/internal/testserver"
+)
+
+const outcomeKey = "dev.superpipeline.question.outcome"
+
+// newEncryptedStage is a stage whose bridge encrypts.
+func newEncryptedStage(t *testing.T) *stage {
+	t.Helper()
+	key := filepath.Join(t.TempDir(), "pickle.key")
+	if err := os.WriteFile(key, []byte("a key for tests, which is long enough"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return newStageWith(t, func(c *config.Config) {
+		c.Encryption.Enabled, c.Encryption.PickleKey = true, config.Secret{File: key}
+	})
+}
+
+// client makes somebody's client one that encrypts.
+func (s *stage) sealedClient(u *testserver.User) *sealedclient.Client {
+	s.t.Helper()
+	c, err := sealedclient.New(s.ctx, u, filepath.Join(s.t.TempDir(), "keys.db"))
+	s.ok(err)
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// sealRoom turns encryption on in the stage's room.
+func (s *stage) sealRoom() {
+	s.t.Helper()
+	err := s.alice.Do(s.ctx, testserver.Request{
+		Method: http.MethodPut, Path: testserver.Path("_matrix", "client", "v3", "rooms", s.room, "state", "m.room.encryption", ""),
+		Body: map[string]any{"algorithm": "m.megolm.v1.aes-sha2"},
+	}, nil)
+	s.ok(err)
+}
+
+// askSealed asks a question, and gives the message that it is to somebody.
+func (s *stage) askSealed(c *sealedclient.Client) (question, message string) {
+	s.t.Helper()
+	created, err := s.client().Ask(s.ctx, s.room, coreAsk())
+	s.ok(err)
+	e, err := c.WaitFor(s.ctx, s.room, func(e sealedclient.Event) bool {
+		return e.Field("elicitation_id") == created.ID && e.NewBody() == ""
+	})
+	s.ok(err)
+	if !e.Encrypted {
+		s.t.Error("the question came in clear")
+	}
+	return created.ID, e.ID
+}
+
+// Field case A15: the key of an answer comes late, across a restart. The event alone is no answer and holds nobody up;
+// with its key, it counts.
+func TestLateKeyAcrossARestart(t *testing.T) {
+	s := newEncryptedStage(t)
+	alice := s.sealedClient(s.alice)
+	s.sealRoom()
+	s.start("")
+	question, message := s.askSealed(alice)
+	release := s.proxy.hold("/_matrix/client/v3/sync")
+	_, err := alice.ThreadReply(s.ctx, s.room, message, "2")
+	s.ok(err)
+	s.logs("An event waits for its key")
+	s.kill()
+	s.start("")
+	s.logs("An event waits for its key")
+	release()
+	s.awaitAnswer(question, "skip", s.alice)
+	_, err = alice.WaitFor(s.ctx, s.room, func(e sealedclient.Event) bool { return e.Encrypted && e.Field(outcomeKey) != nil })
+	s.ok(err)
+}

@@ -1,0 +1,137 @@
+//go:build goolm
+
+package sealedclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"go.mau.fi/util/dbutil"
+	"maunium.net/go/mautrix"
+	"maunium.net/go/mautrix/crypto/cryptohelper"
+	"maunium.net/go/mautrix/event"
+	"maunium.net/go/mautrix/id"
+
+	"superpipeline.dev/question-bridge/internal/testserver"
+)
+
+// Member is somebody logged in with a device that encrypts. Its methods may be called from several goroutines.
+type Client struct {
+	*testserver.User
+	cli    *mautrix.Client
+	crypto *cryptohelper.CryptoHelper
+	stop   context.CancelFunc
+	ended  chan struct{}
+
+	mu     sync.Mutex
+	heard  chan struct{} // closed and replaced with every event
+	events []Event
+	sealed int // events that could not be decrypted
+}
+
+// Event is a room event as it was meant: of an encrypted one, what was inside.
+type Event struct {
+	testserver.Event
+	Encrypted bool
+}
+
+// New makes a member of a user, whose device must be new, and keeps its keys in a file. It sees events from now on.
+func New(ctx context.Context, u *testserver.User, file string) (*Client, error) {
+	cli, err := mautrix.NewClient(u.Server.URL, id.UserID(u.ID), u.AccessToken)
+	if err != nil {
+		return nil, err
+	}
+	cli.DeviceID = id.DeviceID(u.DeviceID)
+	db, err := dbutil.NewWithDialect("file:"+file+"?_txlock=immediate", "sqlite3-fk-wal")
+	if err != nil {
+		return nil, err
+	}
+	m := &Client{User: u, cli: cli, ended: make(chan struct{}), heard: make(chan struct{})}
+	if m.crypto, err = cryptohelper.NewCryptoHelper(cli, []byte("a key for tests"), db); err != nil {
+		return nil, err
+	}
+	if err := m.crypto.Init(ctx); err != nil {
+		return nil, fmt.Errorf("start encryption of %s: %w", u.ID, err)
+	}
+	cli.Crypto = m.crypto
+	m.crypto.DecryptErrorCallback = func(*event.Event, error) { m.note(nil) }
+	syncer := cli.Syncer.(*mautrix.DefaultSyncer)
+	syncer.OnEvent(func(_ context.Context, e *event.Event) {
+		if e.Type != event.EventEncrypted && e.StateKey == nil {
+			m.note(e)
+		}
+	})
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m.stop = stop
+	go func() {
+		defer close(m.ended)
+		_ = cli.SyncWithContext(background)
+	}()
+	return m, nil
+}
+
+// Close ends the client.
+func (m *Client) Close() error {
+	m.stop()
+	<-m.ended
+	return m.crypto.Close()
+}
+
+func (m *Client) note(e *event.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e == nil {
+		m.sealed++
+	} else {
+		content, _ := json.Marshal(&e.Content)
+		m.events = append(m.events, Event{testserver.Event{
+			ID: string(e.ID), Type: e.Type.Type, RoomID: string(e.RoomID), Sender: string(e.Sender), Content: content, SentAt: e.Timestamp,
+		}, e.Mautrix.WasEncrypted})
+	}
+	close(m.heard)
+	m.heard = make(chan struct{})
+}
+
+// Unreadable counts the events that could not be decrypted.
+func (m *Client) Unreadable() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sealed
+}
+
+// WaitFor gives the first event of a room, since the member was made, that match says yes to.
+func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) bool) (Event, error) {
+	for seen := 0; ; {
+		m.mu.Lock()
+		heard, events := m.heard, m.events
+		m.mu.Unlock()
+		for ; seen < len(events); seen++ {
+			if events[seen].RoomID == room && match(events[seen]) {
+				return events[seen], nil
+			}
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return Event{}, fmt.Errorf("%s waits for an event in %s, having seen %d: %w", m.ID, room, len(events), ctx.Err())
+		}
+	}
+}
+
+// Say sends a message, encrypted where the room is, and returns its id.
+func (m *Client) Say(ctx context.Context, room string, content map[string]any) (string, error) {
+	sent, err := m.cli.SendMessageEvent(ctx, id.RoomID(room), event.EventMessage, &event.Content{Raw: content})
+	if err != nil {
+		return "", fmt.Errorf("%s says something: %w", m.ID, err)
+	}
+	return string(sent.EventID), nil
+}
+
+// ThreadReply sends a message in the thread below root.
+func (m *Client) ThreadReply(ctx context.Context, room, root, text string) (string, error) {
+	return m.Say(ctx, room, map[string]any{"msgtype": "m.text", "body": text, "m.relates_to": map[string]any{
+		"rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": map[string]any{"event_id": root},
+	}})
+}
