@@ -185,7 +185,7 @@ func testLimitedSync(r *real, room, since string) {
 	late, err := New(r.cfg, db, bridge.SystemClock{}) // the same bridge, which was away
 	noError(r.t, err)
 	noError(r.t, db.SetValue(r.t.Context(), valueSyncToken, since))
-	noError(r.t, late.syncOnce(within(r.t)))
+	noError(r.t, late.syncOnce(within(r.t), r.engine))
 	found := 0
 	for {
 		events, err := db.NextEvents(r.t.Context(), time.Now().Add(time.Hour), 1)

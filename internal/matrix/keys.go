@@ -8,6 +8,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -18,20 +20,37 @@ const keysLane bridge.ConversationID = "keys"
 // keyKind is the kind of one-time keys that we have.
 const keyKind = "signed_curve25519"
 
-// keepKeys stores messages between devices, and whose devices changed. What is said of a device stands before what it says.
-func (s *Service) keepKeys(ctx context.Context, messages []json.RawMessage, changed []bridge.UserID) error {
-	if err := s.cipher.outdated(ctx, changed); err != nil {
+// keepKeys stores what concerns encryption: whose devices changed stands before what those say.
+func (s *Service) keepKeys(ctx context.Context, engine Engine, news deviceNews) error {
+	if err := s.cipher.outdated(ctx, news.DeviceLists.Changed); err != nil {
 		return err
 	}
-	batch := s.deviceMessages(messages)
-	if len(batch) == 0 {
-		return nil
+	if batch := s.deviceMessages(news.ToDevice.Events); len(batch) > 0 {
+		added, err := s.store.StoreEvents(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if added > 0 {
+			s.arrived()
+		}
 	}
-	added, err := s.store.StoreEvents(ctx, batch)
-	if added > 0 {
-		s.arrived()
+	if count, told := news.KeyCounts[keyKind]; told {
+		if err := s.cipher.supply(ctx, count); err != nil {
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not upload one-time keys") // the next answer says it again
+		}
 	}
-	return err
+	for _, who := range news.DeviceLists.Changed { // somebody may be able to read now
+		rooms, err := s.store.RoomsOf(ctx, who)
+		if err != nil {
+			return err
+		}
+		for _, room := range rooms {
+			if err := engine.Changed(ctx, room); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // deviceMessages makes inbox rows of messages between devices. They have no id; one that comes twice, by sync and pushed,

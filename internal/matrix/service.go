@@ -170,7 +170,7 @@ func (s *Service) Run(ctx context.Context, engine Engine) error {
 		return err
 	}
 	var running sync.WaitGroup
-	running.Go(func() { s.sync(ctx) })
+	running.Go(func() { s.sync(ctx, engine) })
 	running.Go(func() { (&worker{s: s, engine: engine}).run(ctx) })
 	running.Wait()
 	return nil

@@ -35,7 +35,7 @@ const (
 // sync reads by /sync what is not pushed, until ctx ends: redactions, which some homeservers never push; and, where there is
 // encryption, messages between devices and whose devices changed. It stops by itself once the homeserver has pushed all
 // of these. Everything goes through the inbox.
-func (s *Service) sync(ctx context.Context) {
+func (s *Service) sync(ctx context.Context, engine Engine) {
 	if s.cipher != nil {
 		select {
 		case <-ctx.Done():
@@ -50,7 +50,7 @@ func (s *Service) sync(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			err = s.syncOnce(ctx)
+			err = s.syncOnce(ctx, engine)
 		}
 		if err == nil {
 			wait = syncBackOff
@@ -117,7 +117,7 @@ type deviceNews struct {
 
 // syncOnce takes one answer: what it says is stored before its token is, so none is lost. Of redactions, the first one only
 // says where now is.
-func (s *Service) syncOnce(ctx context.Context) error {
+func (s *Service) syncOnce(ctx context.Context, engine Engine) error {
 	since, err := s.store.Value(ctx, valueSyncToken)
 	if err != nil {
 		return err
@@ -141,13 +141,8 @@ func (s *Service) syncOnce(ctx context.Context) error {
 		return errors.New("the homeserver gave no token")
 	}
 	if s.cipher != nil {
-		if err := s.keepKeys(ctx, answer.ToDevice.Events, answer.DeviceLists.Changed); err != nil {
+		if err := s.keepKeys(ctx, engine, answer.deviceNews); err != nil {
 			return err
-		}
-		if count, told := answer.KeyCounts[keyKind]; told || since == "" {
-			if err := s.cipher.supply(ctx, count); err != nil {
-				zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not upload one-time keys") // the next answer says it again
-			}
 		}
 	}
 	if since != "" && s.cfg.Redactions != RedactionsPushed {
