@@ -38,7 +38,7 @@ const (
 	ByReplyComplete ByReply = "complete"
 )
 
-// Parts is what an engine is made of. Owed and Deadline may be nil.
+// Parts is what an engine is made of. Owed, Deadline and Observer may be nil.
 type Parts struct {
 	Store      Store
 	Channel    Channel
@@ -52,6 +52,7 @@ type Parts struct {
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)
+	Observer Observer
 }
 
 // Engine is the one place where questions are asked, moved on and settled. All its methods may be called at once.
@@ -65,6 +66,9 @@ func NewEngine(p Parts) *Engine {
 	if p.Deadline == nil {
 		p.Deadline = func(time.Time) {}
 	}
+	if p.Observer == nil {
+		p.Observer = unobserved{}
+	}
 	return &Engine{p}
 }
 
@@ -72,6 +76,11 @@ func NewEngine(p Parts) *Engine {
 // created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
 // CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict.
 func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
+	return e.askWith(ctx, q, func(context.Context, Question) error { return nil })
+}
+
+// askWith asks; with runs in the transaction that stores a new question.
+func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.Context, q Question) error) (asked Question, created bool, err error) {
 	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 		return earlier, false, err
 	}
@@ -90,8 +99,10 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
 	var superseded []Question
 	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
-		superseded, err = e.ask(ctx, q, effect)
-		return err
+		if superseded, err = e.ask(ctx, q, effect); err != nil {
+			return err
+		}
+		return with(ctx, q)
 	})
 	if CodeOf(err) == CodeElicitationConflict { // lost a race with an equal ask, perhaps
 		if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
@@ -103,6 +114,7 @@ func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created b
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
 		Str("asker", string(q.Asker)).Msg("Question asked")
+	e.Observer.Asked()
 	e.Owed()
 	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
@@ -178,8 +190,13 @@ func (e *Engine) Cancel(ctx context.Context, asker AgentID, id QuestionID) (Ques
 	if err != nil || q.State.Terminal() {
 		return q, err
 	}
-	q, _, err = e.settle(ctx, Settlement{Question: id, State: Cancelled, Revision: -1, CancelledBy: ByAsker, At: e.Clock.Now()}, nil)
+	q, _, err = e.settle(ctx, withdrawal(id, e.Clock.Now()), nil)
 	return q, err
+}
+
+// withdrawal is how a question ends that its asker withdraws.
+func withdrawal(id QuestionID, at time.Time) Settlement {
+	return Settlement{Question: id, State: Cancelled, Revision: -1, CancelledBy: ByAsker, At: at}
 }
 
 // Expire settles what is overdue, at most limit questions, and says how many it was. A thousand may be due at once, so
@@ -284,6 +301,7 @@ func (e *Engine) told(ctx context.Context, settled ...Question) {
 
 func (e *Engine) ended(ctx context.Context, id QuestionID, state State) {
 	zerolog.Ctx(ctx).Info().Str("question_id", string(id)).Str("state", string(state)).Msg("Question settled")
+	e.Observer.Settled(state)
 	e.Notifier.Notify(id)
 }
 

@@ -17,6 +17,7 @@ const (
 	CodeRoomUnanswerable    Code = "room_unanswerable"
 	CodeElicitationConflict Code = "elicitation_conflict"
 	CodeSubjectConflict     Code = "subject_conflict"
+	CodeIdempotencyConflict Code = "idempotency_conflict"
 	CodeTargetNotPermitted  Code = "target_not_permitted"
 	CodeInvalidQuestion     Code = "invalid_question"
 	CodeInvalidCursor       Code = "invalid_cursor"

@@ -8,6 +8,7 @@ type Interaction struct {
 	Conversation ConversationID
 	Sender       UserID
 	SentAt       time.Time // the sender's server's clock: for display and for ordering within a conversation only
+	ReceivedAt   time.Time // our clock, when the channel stored it
 	Seq          int64     // the order in which we received it; later is larger
 	Act          Act
 	Encrypted    bool // whether it came encrypted, from a device we know

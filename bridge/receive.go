@@ -138,7 +138,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	}
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: answer.At}
 	retry := false
-	_, _, err = e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+	_, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
 			return nil
 		}
@@ -151,6 +151,9 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	})
 	if err == nil && !retry {
 		e.Owed()
+	}
+	if won {
+		e.Observer.Replied(e.Clock.Now().Sub(r.in.ReceivedAt))
 	}
 	return !retry, err
 }

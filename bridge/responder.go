@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,43 +37,67 @@ func unreadRights(err error) error {
 	return &ErrRetry{After: time.Second, Err: fmt.Errorf("read the responder's rights: %w", err)}
 }
 
-// PendingFor gives the pending questions that a person may answer, newest first, at most limit; more says that there are
-// others. The error is *ErrRetry while their rooms cannot be read. (The Question Protocol 1.1, section 7, "Pending".)
-func (e *Engine) PendingFor(ctx context.Context, who UserID, limit int) (all []Question, more bool, err error) {
-	rooms, err := e.Gatekeeper.Joined(ctx, who)
-	if err != nil {
-		return nil, false, unreadRights(err)
-	}
-	for _, room := range rooms {
-		pending, err := e.Store.PendingIn(ctx, room, maxPendingRead)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, q := range pending {
-			if e.overdue(q) {
-				continue
-			}
-			rights, err := e.Gatekeeper.Rights(ctx, q, who, false)
-			if err != nil {
-				return nil, false, unreadRights(err)
-			}
-			if q.Permits(who, rights) == nil {
-				all = append(all, q)
-			}
-		}
-		more = more || len(pending) == maxPendingRead
-	}
-	slices.SortFunc(all, func(a, b Question) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
-	})
-	if len(all) > limit {
-		all, more = all[:limit], true
-	}
-	return all, more, nil
+// PendingListing selects the pending questions that a person may answer.
+type PendingListing struct {
+	Who    UserID
+	Limit  int    // at least 1
+	Cursor string // where the page goes on; "" for the first one
 }
 
-// maxPendingRead is how many pending questions of one conversation a person's list looks at.
-const maxPendingRead = 1000
+// PendingFor gives the pending questions that a person may answer, newest first, and the cursor of the next page, "" on
+// the last. The error is CodeInvalidCursor, or *ErrRetry while the rooms of the person cannot be read. (The Question
+// Protocol 1.1, section 7, "Pending".)
+func (e *Engine) PendingFor(ctx context.Context, l PendingListing) (page []Question, next string, err error) {
+	var from *Place
+	if l.Cursor != "" {
+		place, err := ReadCursor(l.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		from = &place
+	}
+	rooms, err := e.Gatekeeper.Joined(ctx, l.Who)
+	if err != nil {
+		return nil, "", unreadRights(err)
+	}
+	for {
+		batch, err := e.Store.PendingAfter(ctx, rooms, from, pendingBatch)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, q := range batch {
+			may, err := e.mayAnswer(ctx, l.Who, q)
+			switch {
+			case err != nil:
+				return nil, "", err
+			case may && len(page) == l.Limit: // there is another one, so there is another page
+				return page, page[len(page)-1].Place().Cursor(), nil
+			case may:
+				page = append(page, q)
+			}
+		}
+		if len(batch) < pendingBatch {
+			return page, "", nil
+		}
+		last := batch[len(batch)-1].Place()
+		from = &last
+	}
+}
+
+// pendingBatch is how many questions are looked at together.
+const pendingBatch = 200
+
+// mayAnswer says whether a question is one that the person can answer now.
+func (e *Engine) mayAnswer(ctx context.Context, who UserID, q Question) (bool, error) {
+	if e.overdue(q) {
+		return false, nil
+	}
+	rights, err := e.Gatekeeper.Rights(ctx, q, who, false)
+	if err != nil {
+		return false, unreadRights(err)
+	}
+	return q.Permits(who, rights) == nil, nil
+}
 
 // Answer takes an answer that a person gave outside the conversation. Rights are read anew for whatever approves or needs
 // more than being there. Whoever comes late gets the question as it was settled, without an error. Errors are *Error as

@@ -127,14 +127,14 @@ func TestPendingForAPerson(t *testing.T) {
 	b.ask(overdue)
 	b.clock.advance(time.Minute)
 	ids := func(who bridge.UserID, limit int) (ids []bridge.QuestionID, more bool) {
-		all, more, err := b.PendingFor(b.ctx, who, limit)
+		all, next, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: who, Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range all {
 			ids = append(ids, q.ID)
 		}
-		return ids, more
+		return ids, next != ""
 	}
 	for _, c := range []struct {
 		who   bridge.UserID
@@ -151,6 +151,51 @@ func TestPendingForAPerson(t *testing.T) {
 		if got, more := ids(c.who, c.limit); fmt.Sprint(got) != fmt.Sprint(c.want) || more != c.more {
 			t.Errorf("%s, at most %d: %v, more: %v", c.who, c.limit, got, more)
 		}
+	}
+}
+
+// TestPendingPages goes through a person's questions page by page, while more are asked and some are for somebody else.
+func TestPendingPages(t *testing.T) {
+	b := newBench(t)
+	want := map[bridge.QuestionID]bool{}
+	for i := range 450 { // more than are looked at together
+		b.clock.advance(time.Duration(i%2) * time.Millisecond)
+		q := b.question()
+		if i%3 > 0 {
+			q.Scope, q.Target = bridge.Direct, "@sam:ex.org"
+		}
+		if b.ask(q); q.Scope == bridge.Room {
+			want[q.ID] = true
+		}
+	}
+	cursor, last := "", time.Time{}
+	for page := 1; ; page++ {
+		found, next, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 50, Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range found {
+			if !want[q.ID] || page > 1 && q.CreatedAt.After(last) {
+				t.Fatalf("page %d has %s of %s", page, q.ID, q.CreatedAt)
+			}
+			delete(want, q.ID)
+			last = q.CreatedAt
+		}
+		if cursor = next; next == "" {
+			if page != 3 {
+				t.Errorf("%d pages", page) // of 150 questions: the last one is full
+			}
+			break
+		}
+		b.clock.advance(time.Second)
+		b.ask(b.question())
+	}
+	if len(want) > 0 {
+		t.Errorf("no page has %v", want)
+	}
+	_, _, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 50, Cursor: "x"})
+	if bridge.CodeOf(err) != bridge.CodeInvalidCursor {
+		t.Errorf("a cursor that was not given out: %v", err)
 	}
 }
 

@@ -41,6 +41,7 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 		return err
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("asker", string(q.Asker)).Msg("Question adopted")
+	e.Observer.Asked()
 	e.Owed()
 	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)

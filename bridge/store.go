@@ -26,6 +26,9 @@ type Store interface {
 	ListQuestions(ctx context.Context, l Listing) ([]Question, string, error)
 	// PendingIn gives the pending questions of a conversation, oldest first.
 	PendingIn(ctx context.Context, conv ConversationID, limit int) ([]Question, error)
+	// PendingAfter gives the pending questions of several conversations together, newest first; those that stand after a
+	// place in that order, where one is given.
+	PendingAfter(ctx context.Context, convs []ConversationID, after *Place, limit int) ([]Question, error)
 	// AskedAbout gives what an asker asked in a conversation about any revision of a subject: the pending questions, and
 	// those about the highest revision. Nobody else asks about it until the transaction ends.
 	AskedAbout(ctx context.Context, asker AgentID, conv ConversationID, subject string) ([]Question, error)
@@ -74,6 +77,12 @@ type Store interface {
 	DropReply(ctx context.Context, id InteractionID) error
 	// FirstTime records a key and says whether it was new: courtesies are told once.
 	FirstTime(ctx context.Context, id QuestionID, key string) (bool, error)
+
+	// KeepResponse keeps the response to a request about a question; isNew is false, and nothing changes, when one is kept
+	// under its RequestID already. Whoever keeps one at the same time waits for the other's transaction to end.
+	KeepResponse(ctx context.Context, r KeptResponse) (isNew bool, err error)
+	// Response finds the response that was kept for a request; ok is false when there is none.
+	Response(ctx context.Context, id RequestID) (r KeptResponse, ok bool, err error)
 
 	// FinishInteraction marks an interaction as handled and erases its content. One that did not come by the inbox, or
 	// is finished already, is no error.

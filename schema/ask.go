@@ -26,6 +26,8 @@ type AskTerms struct {
 	CorrelationID  *string        `json:"correlation_id,omitempty"`  // at most 255 characters
 	ReplyTo        *string        `json:"reply_to,omitempty"`        // at most 255 characters
 	Data           map[string]any `json:"data,omitempty"`            // at most MaxDataBytes; numbers keep their digits
+	// ResolutionPolicy is first, the only one there is, or "" for it; quorum and all are reserved (section 2).
+	ResolutionPolicy string `json:"resolution_policy,omitempty"`
 }
 
 // Scope is the responder scope with its default filled in.
@@ -73,13 +75,12 @@ func clamp(ttl *Seconds, otherwise, low, high time.Duration) time.Duration {
 // CoreAsk is the ask body of The Question Protocol 1.1, section 7, with the additive fields of this project.
 type CoreAsk struct {
 	AskTerms
-	Prompt           string      `json:"prompt,omitempty"`            // 1–500 characters; may be absent beside Items
-	Context          string      `json:"context,omitempty"`           // at most 200 characters
-	Options          []AskOption `json:"options,omitempty"`           // 2–4 with unique values, or none
-	TextInput        *TextInput  `json:"text_input,omitempty"`        // max_length at most 60
-	ResolutionPolicy string      `json:"resolution_policy,omitempty"` // first, the only one there is
-	Dismissible      bool        `json:"dismissible,omitempty"`
-	Items            []AskItem   `json:"items,omitempty"` // 1–20 with unique headers, in place of Options and TextInput
+	Prompt      string      `json:"prompt,omitempty"`     // 1–500 characters; may be absent beside Items
+	Context     string      `json:"context,omitempty"`    // at most 200 characters
+	Options     []AskOption `json:"options,omitempty"`    // 2–4 with unique values, or none
+	TextInput   *TextInput  `json:"text_input,omitempty"` // max_length at most 60
+	Dismissible bool        `json:"dismissible,omitempty"`
+	Items       []AskItem   `json:"items,omitempty"` // 1–20 with unique headers, in place of Options and TextInput
 }
 
 // TextInput invites a typed answer.
@@ -142,7 +143,7 @@ func (t *askTerms) check() []Fault       { return t.checkData() }
 // DecodeAsk reads an ask body in either dialect: a question.v2 content if it has suite_event_type, with the terms taken
 // out before it is validated, else a core ask. The error is a [*Refusal].
 func DecodeAsk(raw []byte) (Ask, error) {
-	tree, err := read(raw)
+	tree, err := read(raw, inData)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (t AskTerms) checkData() []Fault {
 	if t.Data == nil {
 		return nil
 	}
-	if n, err := compactLength(t.Data); err == nil && n <= MaxDataBytes {
+	if compact, err := CompactJSON(t.Data); err == nil && len(compact) <= MaxDataBytes {
 		return nil
 	}
 	f := ruleFault(RuleSize, "/data", fmt.Sprintf("is larger than %d bytes", MaxDataBytes))

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/big"
 	"reflect"
@@ -80,13 +79,4 @@ func saturated(tree any) int64 {
 	default:
 		return 1<<63 - 1
 	}
-}
-
-// compactLength is the length in bytes of a value as JSON without white space and with the shortest escapes.
-func compactLength(v any) (int, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return buf.Len() - 1, err // Encode adds a newline
 }

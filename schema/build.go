@@ -77,7 +77,7 @@ func (e *Elicitation) Content() (map[string]any, error) {
 		}
 		return nil, refuse([]Fault{jsonFault(at, "utf8", nil, "is not valid UTF-8")})
 	}
-	tree, fault := reader{jsontext.NewDecoder(bytes.NewBuffer(raw))}.value() // of any size: that is checked of the whole
+	tree, fault := reader{dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}.value() // of any size: that is checked of the whole
 	if fault != nil {
 		return nil, refuse([]Fault{*fault})
 	}

@@ -40,7 +40,7 @@ func mustLoad(file string) map[string]any {
 	if err != nil {
 		panic(err)
 	}
-	tree, err := read(raw)
+	tree, err := read(raw, nil)
 	if err != nil {
 		panic(fmt.Sprintf("schema %s: %v", file, err))
 	}

@@ -25,11 +25,11 @@ func Decode[T any, P interface {
 	*T
 	document
 }](raw []byte) (*T, error) {
-	tree, err := read(raw)
+	doc := P(new(T))
+	tree, err := read(raw, echoedIn(doc))
 	if err != nil {
 		return nil, err
 	}
-	doc := P(new(T))
 	if err := decodeTree(doc, tree); err != nil {
 		return nil, err
 	}

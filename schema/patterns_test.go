@@ -51,7 +51,9 @@ func collectPatterns(tree any, into map[string]bool) {
 // The reasons of an ask's refusals read well for somebody who knows neither Go nor regular expressions.
 func TestReasons(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"prompt":"a","resolution_policy":"quorum"}`: `must be one of "first", null`,
+		`{"prompt":"a","resolution_policy":"quorum"}`: `must be one of "first", null; "quorum" is reserved for later`,
+		`{"prompt":"a","resolution_policy":"all"}`:    `must be one of "first", null; "all" is reserved for later`,
+		`{"prompt":"a","resolution_policy":"fast"}`:   `must be one of "first", null`,
 		`{"prompt":"a","target_user_id":"alice"}`:     "is not a Matrix user id such as @alice:example.org",
 		`{"prompt":" "}`: "is blank",
 		`{"prompt":"a","text_input":{"max_length":61}}`: "is more than 60",

@@ -22,12 +22,12 @@ const (
 
 // read turns the bytes of one JSON text into a tree of map[string]any, []any, string, json.Number, bool and nil.
 // It refuses what two parsers could read differently: duplicate keys, invalid UTF-8, lone surrogates, a second value
-// behind the first. Numbers keep their text.
-func read(raw []byte) (any, error) {
+// behind the first. Numbers keep their text. echoed says where they may be any that JSON can write; it may be nil.
+func read(raw []byte, echoed func(at jsontext.Pointer) bool) (any, error) {
 	if len(raw) > MaxBytes {
 		return nil, refuse([]Fault{jsonFault("", "size", MaxBytes, fmt.Sprintf("is larger than %d bytes", MaxBytes))})
 	}
-	r := reader{jsontext.NewDecoder(bytes.NewBuffer(raw))}
+	r := reader{jsontext.NewDecoder(bytes.NewBuffer(raw)), echoed}
 	tree, fault := r.value()
 	if fault == nil {
 		if _, err := r.dec.ReadToken(); err != io.EOF {
@@ -41,7 +41,10 @@ func read(raw []byte) (any, error) {
 	return tree, nil
 }
 
-type reader struct{ dec *jsontext.Decoder }
+type reader struct {
+	dec    *jsontext.Decoder
+	echoed func(at jsontext.Pointer) bool
+}
 
 func (r reader) value() (any, *Fault) {
 	tok, err := r.dec.ReadToken()
@@ -115,17 +118,25 @@ func (r reader) tooDeep() *Fault {
 }
 
 func (r reader) number(text string) (any, *Fault) {
+	limit, reason := costly(text)
+	if reason == "" || r.echoed != nil && r.echoed(r.dec.StackPointer()) {
+		return json.Number(text), nil
+	}
+	f := jsonFault(r.here(), "number", limit, reason)
+	return nil, &f
+}
+
+// costly says why a number is not read where somebody may compute with it, and the limit that it is beyond.
+func costly(text string) (limit int, reason string) {
 	if len(text) > MaxNumberChars {
-		f := jsonFault(r.here(), "number", MaxNumberChars, fmt.Sprintf("is a number of more than %d characters", MaxNumberChars))
-		return nil, &f
+		return MaxNumberChars, fmt.Sprintf("is a number of more than %d characters", MaxNumberChars)
 	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if exp, err := strconv.Atoi(text[i+1:]); err != nil || exp > MaxExponent || exp < -MaxExponent {
-			f := jsonFault(r.here(), "number", MaxExponent, fmt.Sprintf("is a number with an exponent beyond ±%d", MaxExponent))
-			return nil, &f
+			return MaxExponent, fmt.Sprintf("is a number with an exponent beyond ±%d", MaxExponent)
 		}
 	}
-	return json.Number(text), nil
+	return 0, ""
 }
 
 func (r reader) here() string { return shortPointer(r.dec.StackPointer()) }

@@ -47,7 +47,7 @@ func uniqueFaults(t *testing.T, s map[string]any, doc string) []string {
 	if err := c.AddResource("https://example.org/s", s); err != nil {
 		t.Fatal(err)
 	}
-	tree, err := read([]byte(doc))
+	tree, err := read([]byte(doc), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

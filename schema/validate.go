@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -67,6 +68,9 @@ func failsConst(err *jsonschema.ValidationError) bool {
 	return false
 }
 
+// reservedPolicies are the resolution policies that The Question Protocol 1.1, section 2, keeps for later.
+var reservedPolicies = []string{"quorum", "all"}
+
 func fault(err *jsonschema.ValidationError) Fault {
 	f := Fault{Rule: RuleSchema, Location: pointer(err.InstanceLocation...)}
 	if path := err.ErrorKind.KeywordPath(); len(path) > 0 {
@@ -85,6 +89,9 @@ func fault(err *jsonschema.ValidationError) Fault {
 	case *kind.Enum:
 		f.Limit = k.Want
 		f.Reason = "must be one of " + list(k.Want)
+		if word, ok := k.Got.(string); ok && f.Location == "/resolution_policy" && slices.Contains(reservedPolicies, word) {
+			f.Reason += fmt.Sprintf("; %q is reserved for later", word)
+		}
 	case *kind.Const:
 		f.Limit = k.Want
 		f.Reason = fmt.Sprintf("must be %s", literal(k.Want))

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,10 +59,11 @@ func (c *Client) Ask(ctx context.Context, room string, ask schema.Ask, options .
 		return nil, fmt.Errorf("client: the ask is not sent: %w", err)
 	}
 	r := request{method: http.MethodPost, path: "/api/agent/rooms/" + segment + "/questions", body: body}
+	r.key = IdempotencyKey(rand.Text())
 	for _, o := range options {
 		o.applyTo(&r)
 	}
-	if r.key, err = r.key.orRandom(); err != nil {
+	if err := r.key.Check(); err != nil {
 		return nil, err
 	}
 	return c.persist(ctx, "", r)

@@ -21,7 +21,7 @@ func newResponder(server string) *client.Responder {
 func ExampleResponder_Pending() {
 	server := newServer()
 	defer server.Close()
-	page, err := newResponder(server.URL).Pending(context.Background(), 50)
+	page, err := newResponder(server.URL).Pending(context.Background(), client.PendingOptions{PageSize: 50})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,18 +24,26 @@ func NewResponder(cfg Config) (*Responder, error) {
 	return &Responder{api}, nil
 }
 
-// Pending gives the questions that this person may answer now, newest first: at most limit, 1–MaxPage, or as many as the
-// server gives for 0. There are no further pages.
-func (r *Responder) Pending(ctx context.Context, limit int) (*Page, error) {
+// PendingOptions says which page of what waits for a person to give. The zero value is the first.
+type PendingOptions struct {
+	PageSize int    // 1–MaxPage; 0 for the server's default
+	Cursor   string // where to begin: the NextCursor of a page
+}
+
+// Pending gives one page of the questions that this person may answer now, newest first.
+func (r *Responder) Pending(ctx context.Context, o PendingOptions) (*Page, error) {
 	query := url.Values{}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(min(limit, MaxPage)))
+	if o.PageSize > 0 {
+		query.Set("limit", strconv.Itoa(min(o.PageSize, MaxPage)))
+	}
+	if o.Cursor != "" {
+		query.Set("cursor", o.Cursor)
 	}
 	raw, err := r.api.send(ctx, request{method: http.MethodGet, path: "/api/questions/pending", query: query})
 	if err != nil {
 		return nil, err
 	}
-	return readPage(raw, "")
+	return readPage(raw, o.Cursor)
 }
 
 // Show gives a question that this person may answer, or might have before it ended, with everything that there is to

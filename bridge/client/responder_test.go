@@ -20,15 +20,15 @@ func responding(t *testing.T, s *script) *Responder {
 }
 
 func TestPending(t *testing.T) {
-	s := &script{replies: []reply{ok(t, schema.Questions{Questions: []schema.Question{pendingQuestion("q_2"), pendingQuestion("q_1")}})}}
+	s := &script{replies: []reply{ok(t, schema.Questions{Questions: []schema.Question{pendingQuestion("q_2"), pendingQuestion("q_1")}, NextCursor: new("c2")})}}
 	r := responding(t, s)
-	for _, limit := range []int{0, 5, 5000} {
-		page, err := r.Pending(t.Context(), limit)
-		if err != nil || len(page.Questions) != 2 || page.Questions[0].ID != "q_2" || page.NextCursor != "" {
+	for _, o := range []PendingOptions{{}, {PageSize: 5}, {PageSize: 5000, Cursor: "c 1"}} {
+		page, err := r.Pending(t.Context(), o)
+		if err != nil || len(page.Questions) != 2 || page.Questions[0].ID != "q_2" || page.NextCursor != "c2" {
 			t.Errorf("%+v, %v", page, err)
 		}
 	}
-	for i, want := range []string{"/q/api/questions/pending", "/q/api/questions/pending?limit=5", "/q/api/questions/pending?limit=200"} {
+	for i, want := range []string{"/q/api/questions/pending", "/q/api/questions/pending?limit=5", "/q/api/questions/pending?cursor=c+1&limit=200"} {
 		if got := s.asked[i]; got.Method != "GET" || got.URL.RequestURI() != want || got.Header.Get("Authorization") != "Bearer "+token {
 			t.Errorf("sent %s %s", got.Method, got.URL.RequestURI())
 		}

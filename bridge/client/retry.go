@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -11,9 +10,9 @@ import (
 )
 
 // IdempotencyKey is an [AskOption]: it names one asking, so that however often it is sent, also by another run of the
-// program, the question is asked once and the same response comes back. The same key with another ask is 409
-// idempotency_conflict. It is 1–255 printable ASCII characters without spaces, and is the agent's own: two agents may use
-// the same.
+// program, the question is asked once. What comes back is the first response again: the question as it was then, which
+// [Client.Fetch] and [Client.Await] have as it is now. The same key with another ask is 409 idempotency_conflict. It is
+// 1–255 printable ASCII characters without spaces, and counts for this agent and this room alone.
 type IdempotencyKey string
 
 // AskOption changes how a question is asked, and not the question.
@@ -23,20 +22,20 @@ func (k IdempotencyKey) applyTo(r *request) { r.key = k }
 
 const maxKeyLength = 255
 
-// orRandom checks the key, or makes one that nobody else has.
-func (k IdempotencyKey) orRandom() (IdempotencyKey, error) {
-	if k == "" {
-		return IdempotencyKey(rand.Text()), nil
-	}
-	if len(k) > maxKeyLength {
-		return "", fmt.Errorf("client: the idempotency key is longer than %d characters", maxKeyLength)
+// Check says what is wrong with a key; nil for nothing. [Client.Ask] checks it too, and sends nothing with a wrong one.
+func (k IdempotencyKey) Check() error {
+	switch {
+	case k == "":
+		return errors.New("client: the idempotency key is empty")
+	case len(k) > maxKeyLength:
+		return fmt.Errorf("client: the idempotency key is longer than %d characters", maxKeyLength)
 	}
 	for i := range len(k) {
 		if k[i] <= ' ' || k[i] > '~' {
-			return "", errors.New("client: the idempotency key holds a space or a character that is not printable ASCII")
+			return errors.New("client: the idempotency key holds a space or a character that is not printable ASCII")
 		}
 	}
-	return k, nil
+	return nil
 }
 
 // persist sends a request that may be repeated until there is a definite response. A failure that may pass is tried again

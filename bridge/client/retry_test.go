@@ -87,7 +87,7 @@ func TestKeysOfAsks(t *testing.T) {
 			t.Errorf("call %d has key %q, want %q", i+2, got, want)
 		}
 	}
-	for _, bad := range []IdempotencyKey{"a b", "a\n", "ü", IdempotencyKey(strings.Repeat("x", 256))} {
+	for _, bad := range []IdempotencyKey{"", "a b", "a\n", "ü", IdempotencyKey(strings.Repeat("x", 256))} {
 		if _, err := c.Ask(t.Context(), "OPS", ask, bad); err == nil || len(s.asked) != 6 {
 			t.Errorf("%q is taken for a key: %v", bad, err)
 		}

@@ -101,8 +101,9 @@ var questions = []promise{
 		_, e4 := k.Posting(ctx, id)
 		_, e5 := k.Advance(ctx, id, 0, nil, false)
 		_, e6 := k.FirstTime(ctx, id, "key")
+		_, e7 := k.KeepResponse(ctx, response("key", id))
 		for what, err := range map[string]error{
-			"Question": e1, "QuestionByElicitation": e2, "Settle": e3, "Posting": e4, "Advance": e5, "FirstTime": e6,
+			"Question": e1, "QuestionByElicitation": e2, "Settle": e3, "Posting": e4, "Advance": e5, "FirstTime": e6, "KeepResponse": e7,
 			"SetDelivery":    k.SetDelivery(ctx, id, bridge.Delivery{State: bridge.Posted}),
 			"MoveQuestion":   k.MoveQuestion(ctx, id, room),
 			"SavePosting":    k.SavePosting(ctx, bridge.Posting{Question: id, Conversation: room, ChangedAt: start}),
@@ -232,6 +233,35 @@ var lists = []promise{
 		k.settle(answered(b.ID, 1, start))
 		k.is("all", got(k.PendingIn(k.Context(), room, 10))(k), []bridge.Question{a, c})
 		k.is("one", got(k.PendingIn(k.Context(), room, 1))(k), []bridge.Question{a})
+	}},
+	{"the pending ones of several conversations, newest first, from a place on", func(k *kit) {
+		const other, third = "!other:example.org", "!third:example.org"
+		var want []bridge.Question // several of them were asked in the same millisecond
+		for i := range 12 {
+			q := k.ask(func(q *bridge.Question) {
+				q.CreatedAt = after(i / 3)
+				q.Conversation = []bridge.ConversationID{room, other, third}[i%3]
+			})
+			if q.Conversation != third {
+				want = append(want, q)
+			}
+		}
+		done := want[3]
+		k.settle(answered(done.ID, 1, start))
+		want = slices.DeleteFunc(want, func(q bridge.Question) bool { return q.ID == done.ID })
+		slices.SortFunc(want, func(a, b bridge.Question) int { return a.Place().Compare(b.Place()) })
+		both := []bridge.ConversationID{room, other}
+		k.is("all", got(k.PendingAfter(k.Context(), both, nil, 99))(k), want)
+		for i, q := range want {
+			place := got(bridge.ReadCursor(q.Place().Cursor()))(k)
+			rest := got(k.PendingAfter(k.Context(), both, &place, 99))(k)
+			k.is("length", len(rest), len(want)-1-i)
+			if len(rest) > 0 {
+				k.is("the rest", rest, want[i+1:])
+			}
+		}
+		k.is("some", got(k.PendingAfter(k.Context(), both, nil, 2))(k), want[:2])
+		k.is("of no conversation", len(got(k.PendingAfter(k.Context(), nil, nil, 9))(k)), 0)
 	}},
 	{"whether one was settled after a time", func(k *kit) {
 		q := k.ask()

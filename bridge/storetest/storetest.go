@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) bridge.Store) {
 		cases []promise
 	}{
 		{"Questions", questions}, {"Lists", lists}, {"Settle", settling}, {"Deadlines", deadlines}, {"Postings", postings},
-		{"Subjects", subjects}, {"Replies", replies}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
+		{"Subjects", subjects}, {"Replies", replies}, {"Responses", responses}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
@@ -231,6 +231,10 @@ func fill(v reflect.Value, n *int) {
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fill(v.Index(0), n)
 		fill(v.Index(1), n)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(v.Field(i), n)

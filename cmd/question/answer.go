@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -25,12 +26,14 @@ each part, and where more than one may be chosen they are joined by commas. With
 What approves an exact operation is sent with the id, digest, schema and revision that were shown, and approves nothing else.
 Without a terminal --yes is needed, and for such an approval --digest too: it is refused if the digest is another one.
 
+With --certificate, the certificate of the approval that is given is written too; for "-" it is printed in place of the answer.
+
 It prints the answer that stands and exits 0 when that is yours, also when you gave it before. It exits 7 when another answer
 stands, 3 when the question expired, 4 when it was withdrawn, 1 when the answer was refused or not given, and 2 for a wrong
 command line. Whatever was refused leaves the question pending.`,
 		Example: `  question answer "$id"
   question answer "$id" 2
-  question answer "$id" approve --yes --digest "$digest"
+  question answer "$id" approve --yes --digest "$digest" --certificate approval.json
   question answer "$id" --text "Waiting for the fix" --yes`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
@@ -46,8 +49,11 @@ command line. Whatever was refused leaves the question pending.`,
 	f.StringVar(&a.comment, "comment", "", "say this `COMMENT` with the option")
 	f.StringVar(&a.input, "input", "", "give this `INPUT` with an option that takes one")
 	f.StringVar(&a.digest, "digest", "", "answer only about the subject with this `DIGEST`")
+	f.StringVar(&a.certificate, "certificate", "", "write the certificate of the approval to `FILE`, or to standard output for \"-\", in its exact bytes")
 	f.BoolVar(&a.yes, "yes", false, "do not ask whether the answer is meant")
 	f.BoolVar(&a.asJSON, "json", false, "print the question as it ended, as the server's JSON document")
+	cmd.ValidArgsFunction = a.conn.answers()
+	command.Files(cmd, "certificate")
 	return cmd
 }
 
@@ -55,6 +61,7 @@ command line. Whatever was refused leaves the question pending.`,
 type answerer struct {
 	conn                         connection
 	text, comment, input, digest string
+	certificate                  string
 	yes, asJSON                  bool
 
 	cmd   *cobra.Command
@@ -86,6 +93,9 @@ func (a *answerer) run(cmd *cobra.Command, id string, options []string) error {
 	if err != nil {
 		return err
 	}
+	if a.certificate != "" && (q.Subject == nil || !c.approves) {
+		return errors.New("--certificate: only what approves an exact operation has one; nothing was answered")
+	}
 	if q.State == schema.Pending {
 		if err := a.confirm(ctx, q, c); err != nil {
 			return err
@@ -101,10 +111,13 @@ func (a *answerer) run(cmd *cobra.Command, id string, options []string) error {
 // check refuses command lines that no question could make right.
 func (a *answerer) check(options []string) error {
 	a.typed = newTyping(a.cmd)
-	for _, flag := range []string{"text", "comment", "input", "digest"} {
+	for _, flag := range []string{"text", "comment", "input", "digest", "certificate"} {
 		if a.given(flag) && a.cmd.Flags().Lookup(flag).Value.String() == "" {
 			return fmt.Errorf("--%s is empty", flag)
 		}
+	}
+	if a.certificate == "-" && a.asJSON {
+		return errors.New("either --certificate - or --json: standard output holds one document")
 	}
 	answer := len(options) > 0 || a.given("text")
 	switch {
@@ -179,8 +192,15 @@ func (a *answerer) conclude(q *client.Question, given *schema.AnswerBody) error 
 		return exitf(exitOther, "%s", answeredBy(o))
 	case !stands(q, *given):
 		return exitf(exitOther, "not taken: %s", answeredBy(o))
-	case !a.asJSON:
+	case !a.asJSON && a.certificate != "-":
 		writeAnswer(a.cmd.OutOrStdout(), o)
+	}
+	if a.certificate == "" {
+		return nil
+	}
+	if err := showCertificate(a.cmd, q.Raw, a.certificate); err != nil {
+		fmt.Fprintln(a.cmd.ErrOrStderr(), "question: your answer stands; the same command again changes nothing but to write the certificate")
+		return err
 	}
 	return nil
 }

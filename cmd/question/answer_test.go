@@ -75,10 +75,16 @@ func TestPending(t *testing.T) {
 	if err := json.Unmarshal([]byte(runs(t, 0, "pending", "--json").out), &list); err != nil || len(list.Questions) != 3 || list.Questions[0].Viewer != federica {
 		t.Errorf("%v %+v", err, list)
 	}
-	if got := runs(t, 0, "pending", "--limit", "2"); strings.Count(got.out, "q_") != 2 || !strings.Contains(got.err, "there may be more") {
+	if got := runs(t, 0, "pending", "--limit", "2"); strings.Count(got.out, "q_") != 2 || !strings.Contains(got.err, "there are more") {
 		t.Errorf("%+v", got)
 	}
-	for _, args := range [][]string{{"--limit", "0"}, {"--limit", "201"}, {"x"}} {
+	if got := runs(t, 0, "pending", "--all"); strings.Count(got.out, "q_") != 3 || got.err != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, 0, "pending", "--cursor", "2"); strings.Count(got.out, "q_") != 1 || !strings.Contains(got.out, "q_1") {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{{"--limit", "0"}, {"--all", "--limit", "2"}, {"--cursor", ""}, {"x"}} {
 		runs(t, 2, append([]string{"pending"}, args...)...)
 	}
 	served(t)
@@ -241,6 +247,57 @@ func TestASetIsAnsweredInOneLine(t *testing.T) {
 	}
 	served(t, set)
 	runs(t, 2, "answer", "q_1", "--yes", "--text", "x")
+}
+
+// TestCertificateOfAnAnswer writes what the approval was certified with, to the byte.
+func TestCertificateOfAnAnswer(t *testing.T) {
+	genuine := approval(t, nil)
+	var document map[string]any
+	if err := json.Unmarshal(genuine, &document); err != nil {
+		t.Fatal(err)
+	}
+	certifying := func(t *testing.T, with map[string]any) *fakeAPI {
+		api := served(t, operation)
+		api.answerBy(func(w http.ResponseWriter, r *http.Request) {
+			api.change("q_1", func(q *schema.Question) { choose(q, "approve"); q.Answer.Certificate = with })
+			api.give(w, "q_1")
+		})
+		return api
+	}
+	approve := []string{"answer", "q_1", "1", "--yes", "--digest=sha256:ab\u200b", "--certificate"}
+
+	certifying(t, document)
+	for range 2 { // the same answer again writes it again
+		got := runs(t, 0, append(approve, "approval.json")...)
+		if raw, err := os.ReadFile("approval.json"); err != nil || !bytes.Equal(raw, genuine) || got.out != "approve\n" {
+			t.Errorf("%v: wrote %s\n%+v", err, raw, got)
+		}
+	}
+	if got := runs(t, 0, append(approve, "-")...); got.out != string(genuine) {
+		t.Errorf("printed %s", got.out)
+	}
+	got := runs(t, 0, append(approve, "approval.json", "--json")...)
+	if raw, err := os.ReadFile("approval.json"); err != nil || !bytes.Equal(raw, genuine) || !json.Valid([]byte(got.out)) {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if got := runs(t, exitUsage, append(approve, "none/approval.json")...); !strings.Contains(got.err, "your answer stands; the same command again") || got.out != "approve\n" {
+		t.Errorf("%+v", got)
+	}
+
+	certifying(t, nil)
+	if got := runs(t, exitFailed, append(approve, "approval.json")...); !strings.HasSuffix(got.err, "question: the question has no certificate: only an approval of a subject has one\n") {
+		t.Errorf("%+v", got)
+	}
+
+	api := certifying(t, document)
+	runs(t, exitUsage, append(approve, "")...)
+	runs(t, exitUsage, append(approve, "-", "--json")...)
+	if got := runs(t, exitUsage, "answer", "q_1", "4", "--yes", "--certificate", "f"); !strings.Contains(got.err, "only what approves an exact operation has one; nothing was answered") {
+		t.Errorf("%+v", got)
+	}
+	if len(api.answered()) > 0 {
+		t.Errorf("sent %q", api.answered())
+	}
 }
 
 // TestWhoWasFirst tells by the exit code whether it is this person's answer that stands.

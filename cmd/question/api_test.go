@@ -29,6 +29,7 @@ type fakeAPI struct {
 	questions []*schema.Question // in the order they were asked
 	bodies    []string           // of the asks, as they came
 	rooms     []string
+	keys      map[string]string // the id of the question that each Idempotency-Key asked
 	lifetime  time.Duration
 	onAsk     func(q *schema.Question) // changes a question as it is asked; nil for no change
 	changed   chan struct{}            // closed and replaced by every change
@@ -38,7 +39,7 @@ type fakeAPI struct {
 }
 
 func newFakeAPI() *fakeAPI {
-	return &fakeAPI{lifetime: 30 * time.Minute, changed: make(chan struct{}), waiting: make(chan string, 1000)}
+	return &fakeAPI{lifetime: 30 * time.Minute, keys: map[string]string{}, changed: make(chan struct{}), waiting: make(chan string, 1000)}
 }
 
 // serve starts a listener for the API and points the environment at it.
@@ -102,7 +103,7 @@ func problem(w http.ResponseWriter, status int, code, detail string, faults ...s
 func (a *fakeAPI) ask(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	if r.PathValue("room") == "NOWHERE" {
-		problem(w, 404, "room_not_found", "There is no room \u202eNOWHERE.", schema.Fault{Rule: "room", Location: "/room", Reason: "is \x1b[31munknown"})
+		problem(w, 404, "room_not_found", "There is no room \u202eNOWHERE.", schema.Fault{Rule: "room", Location: "/room", Reason: "is \x1b[31munknown\u202e"})
 		return
 	}
 	ask, err := schema.DecodeAsk(raw)
@@ -112,11 +113,17 @@ func (a *fakeAPI) ask(w http.ResponseWriter, r *http.Request) {
 	}
 	core := ask.(*schema.CoreAsk)
 	a.mu.Lock()
+	key := r.Header.Get("Idempotency-Key")
+	if id, known := a.keys[key]; known {
+		a.mu.Unlock()
+		a.give(w, id)
+		return
+	}
 	now := time.Now()
 	q := &schema.Question{
 		ID: fmt.Sprintf("q_%d", len(a.questions)+1), Kind: "question", Prompt: core.Prompt, TextInput: core.TextInput,
 		ResponderScope: core.Scope(), ResolutionPolicy: "first", State: schema.Pending, ExpiresAt: stamp(now.Add(a.lifetime)),
-		CorrelationID: core.CorrelationID, Data: core.Data, CreatedAt: stamp(now), Options: []schema.QuestionOption{},
+		CorrelationID: core.CorrelationID, ReplyTo: core.ReplyTo, Data: core.Data, CreatedAt: stamp(now), Options: []schema.QuestionOption{},
 	}
 	if core.Context != "" {
 		q.Context = &core.Context
@@ -131,6 +138,7 @@ func (a *fakeAPI) ask(w http.ResponseWriter, r *http.Request) {
 		a.onAsk(q)
 	}
 	a.questions, a.bodies, a.rooms = append(a.questions, q), append(a.bodies, string(raw)), append(a.rooms, r.PathValue("room"))
+	a.keys[key] = q.ID
 	a.mu.Unlock()
 	w.WriteHeader(http.StatusCreated)
 	a.give(w, q.ID)

@@ -15,7 +15,7 @@ import (
 func newAsk() *cobra.Command {
 	var conn connection
 	var terms askFlags
-	var wait, asJSON bool
+	var wait, withdraw, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "ask ROOM PROMPT",
 		Short: "Ask a question in a room, and print its id or, with --wait, the answer",
@@ -23,13 +23,20 @@ func newAsk() *cobra.Command {
 the answers are Approve (approve) and Deny (deny).
 
 Without --wait it prints the question's id. With --wait it waits until the question ends, prints the chosen value or the
-typed text, and exits 0; it exits 3 if nobody answered in time and 4 if the question was cancelled.`,
+typed text, and exits 0; it exits 3 if nobody answered in time and 4 if the question was cancelled. Interrupted, it leaves the
+question pending and exits 130.
+
+An ask is sent again when the connection is lost, for up to a minute, and is asked once all the same. With --idempotency-key
+that holds for another run of the program too: it finds the question that the first run asked.`,
 		Example: `  if [ "$(question ask "$ROOM" "Deploy?" --yes-no --wait)" = approve ]; then ./deploy.sh; fi
   question ask "$ROOM" "Which environment?" --option staging:Staging --option prod:Production:danger --ttl 30m --wait
   question ask "$ROOM" "Why are we holding the release?" --text --wait`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 || args[0] == "" {
+			switch {
+			case len(args) != 2 || args[0] == "":
 				return errors.New("a ROOM and a PROMPT are needed, and nothing else")
+			case withdraw && !wait:
+				return errors.New("--cancel-on-interrupt needs --wait")
 			}
 			return nil
 		},
@@ -38,14 +45,14 @@ typed text, and exits 0; it exits 3 if nobody answered in time and 4 if the ques
 			if err != nil {
 				return err
 			}
-			w := newWaiter(cmd, asJSON)
+			w := newWaiter(cmd, waiting{asJSON, withdraw})
 			api, err := conn.open(cmd, w.polled)
 			if err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			q, err := api.Ask(ctx, args[0], ask)
+			q, err := api.Ask(ctx, args[0], ask, terms.how()...)
 			if err != nil && ctx.Err() != nil {
 				return exitf(exitInterrupted, "interrupted; whether the question was asked tells: question list")
 			}
@@ -66,6 +73,7 @@ typed text, and exits 0; it exits 3 if nobody answered in time and 4 if the ques
 	terms.flags(cmd)
 	conn.flags(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the answer and print it")
+	cancelFlag(cmd, &withdraw)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the question as the server's JSON document; with --wait, as it ended")
 	return cmd
 }

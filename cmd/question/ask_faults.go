@@ -22,8 +22,8 @@ func refusedArguments(r *schema.Refusal) string {
 
 // arguments are the parts of a command line, by the property of the ask that each becomes.
 var arguments = map[string]string{
-	"prompt": "PROMPT", "context": "--context", "options": "--option", "text_input": "--text", "target_user_id": "--to",
-	"ttl": "--ttl", "correlation_id": "--correlation-id", "data": "--data",
+	"prompt": "PROMPT", "context": "--context", "options": "--option", "text_input": "--text", "target_user_id": "--to", "responder_scope": "--scope",
+	"ttl": "--ttl", "correlation_id": "--correlation-id", "reply_to": "--reply-to", "data": "--data",
 }
 
 func argumentOf(location string) string {

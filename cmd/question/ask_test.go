@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
@@ -43,6 +45,15 @@ func TestAskSends(t *testing.T) {
 			"an option keeps its commas and its last word", []string{"--option", "a:One, two:default", "--option", "b:at 10:30"},
 			`"options": [{"value": "a", "label": "One, two", "style": "default"}, {"value": "b", "label": "at 10:30", "style": "default"}]`,
 		},
+		{"--text --placeholder", []string{"--text=12", "--placeholder", "A reason"}, `"text_input": {"placeholder": "A reason", "max_length": 12}`},
+		{"--approve-deny", []string{"--approve-deny"}, approveDeny},
+		{"--approve-deny --text", []string{"--approve-deny", "--text"}, approveDeny + `, "text_input": {"placeholder": "", "max_length": 60}`},
+		{"--scope room", []string{"--scope", "room"}, approveDeny + `, "responder_scope": "room"`},
+		{"--scope direct", []string{"--scope", "direct", "--to", "@federica:example.org"}, approveDeny + `, "responder_scope": "direct", "target_user_id": "@federica:example.org"`},
+		{"--target", []string{"--target", "@federica:example.org"}, approveDeny + `, "target_user_id": "@federica:example.org"`},
+		{"--timeout", []string{"--timeout", "30m"}, approveDeny + `, "ttl": 1800`},
+		{"--reply-to", []string{"--reply-to", "thread/7"}, approveDeny + `, "reply_to": "thread/7"`},
+		{"--idempotency-key", []string{"--idempotency-key", "deploy-42"}, approveDeny},
 		{"--to", []string{"--to", "@federica:example.org"}, approveDeny + `, "target_user_id": "@federica:example.org"`},
 		{"--context", []string{"--context", "Build #4821"}, approveDeny + `, "context": "Build #4821"`},
 		{"--ttl", []string{"--ttl", "30m"}, approveDeny + `, "ttl": 1800`},
@@ -99,6 +110,18 @@ func TestAskRefusesAWrongCommandLine(t *testing.T) {
 		{"a target that is no user", []string{"OPS", "?", "--to", "federica"}, "--to is not a Matrix user id such as @alice:example.org"},
 		{"an empty target", []string{"OPS", "?", "--to", ""}, "--to is empty"},
 		{"an empty correlation id", []string{"OPS", "?", "--correlation-id="}, "--correlation-id is empty"},
+		{"an empty target by its other name", []string{"OPS", "?", "--target", ""}, "--target is empty"},
+		{"an empty key", []string{"OPS", "?", "--idempotency-key="}, "--idempotency-key is empty"},
+		{"a key with a space", []string{"OPS", "?", "--idempotency-key=a key"}, "--idempotency-key: the idempotency key holds a space"},
+		{"an empty pointer", []string{"OPS", "?", "--reply-to="}, "--reply-to is empty"},
+		{"a long pointer", []string{"OPS", "?", "--reply-to", strings.Repeat("x", 256)}, "--reply-to is longer than 255 characters"},
+		{"another scope", []string{"OPS", "?", "--scope", "all"}, `--scope "all": it is direct or room`},
+		{"nobody to ask", []string{"OPS", "?", "--scope", "direct"}, "--scope direct needs --to"},
+		{"one and all", []string{"OPS", "?", "--scope", "room", "--to", "@federica:example.org"}, "--scope room is anyone in the room"},
+		{"a hint for nobody", []string{"OPS", "?", "--placeholder", "x"}, "--placeholder needs --text"},
+		{"two binaries", []string{"OPS", "?", "--yes-no", "--approve-deny"}, "either --yes-no or --approve-deny"},
+		{"--approve-deny with options", []string{"OPS", "?", "--approve-deny", "--option=a"}, "--approve-deny brings its own options"},
+		{"withdrawing without waiting", []string{"OPS", "?", "--cancel-on-interrupt"}, "--cancel-on-interrupt needs --wait"},
 		{"no lifetime", []string{"OPS", "?", "--ttl", "0"}, "--ttl 0: a positive duration"},
 		{"a negative lifetime", []string{"OPS", "?", "--ttl", "-5m"}, "--ttl -5m: a positive duration"},
 		{"a lifetime of words", []string{"OPS", "?", "--ttl", "soon"}, "--ttl soon: a positive duration"},
@@ -165,7 +188,10 @@ func TestWaitEncodesTheOutcome(t *testing.T) {
 						t.Errorf("a wait of %s began with %q", command[0], begun)
 					}
 					got.err = strings.TrimPrefix(got.err, announcement(got.err))
-					if got.code != tt.code || tt.err == "" && got.err != "" || !strings.Contains(got.err, tt.err) {
+					if asJSON && tt.err != "" {
+						got.err = "question: " + problemIn(t, got).Detail
+					}
+					if got.code != tt.code || tt.err == "" && got.err != "" || !strings.Contains(got.err, strings.TrimSuffix(tt.err, "\n")) {
 						t.Errorf("got %+v", got)
 					}
 					if !asJSON && got.out != tt.out {
@@ -189,6 +215,40 @@ func announcement(stderr string) string {
 		return stderr[:strings.IndexByte(stderr, '\n')+1]
 	}
 	return ""
+}
+
+// A key of the command line makes another run of the program find what the first one asked; without one, each run asks.
+func TestIdempotencyKey(t *testing.T) {
+	api := served(t)
+	for i, want := range []string{"q_1\n", "q_1\n", "q_2\n", "q_3\n", "q_4\n"} {
+		key := [][]string{{"--idempotency-key", "deploy-42"}, {"--idempotency-key=deploy-42"}, {"--idempotency-key", "deploy-43"}, nil, nil}[i]
+		if got := runs(t, 0, append([]string{"ask", "OPS", "Deploy?"}, key...)...); got.out != want {
+			t.Errorf("run %d: got %+v", i+1, got)
+		}
+	}
+	if bodies, _ := api.asks(); len(bodies) != 4 {
+		t.Errorf("asked %d times", len(bodies))
+	}
+}
+
+// An ask whose response is lost is sent again, and says so.
+func TestAskIsTriedAgain(t *testing.T) {
+	api := newFakeAPI()
+	routes, lost := api.routes(), false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		routes.ServeHTTP(w, r)
+		if !lost {
+			lost = true
+			panic(http.ErrAbortHandler) // it was asked, and nobody hears of it
+		}
+	}))
+	defer server.Close()
+	t.Setenv("QUESTION_SERVER", server.URL)
+	t.Setenv("QUESTION_TOKEN", agentToken)
+	got := runs(t, 0, "ask", "OPS", "Deploy?")
+	if bodies, _ := api.asks(); len(bodies) != 1 || got.out != "q_1\n" || !strings.Contains(got.err, "question: cannot reach ") || !strings.HasSuffix(got.err, "; trying again in 1s\n") {
+		t.Errorf("asked %d times: %+v", len(bodies), got)
+	}
 }
 
 func TestAskAsJSON(t *testing.T) {

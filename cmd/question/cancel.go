@@ -16,8 +16,9 @@ func newCancel() *cobra.Command {
 		Short: "Withdraw a question that is still pending",
 		Long: `Withdraw a question that is still pending. The exit code is 0 when the question is cancelled, now or before; 1 when it was
 answered or had expired first, which stands.`,
-		Example: `  question cancel "$id"`,
-		Args:    oneID,
+		Example:           `  question cancel "$id"`,
+		Args:              oneID,
+		ValidArgsFunction: conn.ids(schema.Pending),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := conn.open(cmd, nil)
 			if err != nil {

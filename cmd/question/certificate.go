@@ -75,6 +75,7 @@ func newCertificateVerify() *cobra.Command {
 			return v.write(cmd, asJSON)
 		},
 	}
+	cmd.ValidArgsFunction = command.FileNames
 	keys.flags(cmd)
 	e.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")

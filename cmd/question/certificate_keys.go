@@ -34,6 +34,7 @@ func (k *keySource) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&k.keys, "key", nil, "a public `KEY` to trust, as \"questiond key list\" prints it; may be given again")
 	f.StringArrayVar(&k.files, "keys", nil, "a `FILE` with a list of keys to trust, as the server publishes it")
 	f.StringVar(&k.server, "server", "", "address of the server whose published keys are trusted (default $QUESTION_SERVER)")
+	command.Files(cmd, "keys")
 }
 
 // check wants exactly one kind of source. A variable of the environment never adds to what a flag says.

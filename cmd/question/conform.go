@@ -43,7 +43,9 @@ func newConform() *cobra.Command {
 	f.BoolVar(&flags.bodies, "bodies", false, "also require valid events to have the bodies that belong to them")
 	f.BoolVar(&flags.embedded, "embedded", false, "run the corpus that is built in")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document instead of lines")
+	cmd.ValidArgsFunction = command.FileNames
 	f.StringVar(&flags.junit, "junit", "", "write the results to `FILE` as JUnit XML too")
+	command.Files(cmd, "junit")
 	return cmd
 }
 

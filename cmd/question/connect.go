@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -95,10 +96,25 @@ func failed(ctx context.Context, cmd *cobra.Command, err error) error {
 		return exitf(exitInterrupted, "interrupted")
 	case errors.As(err, &refusal): // nothing was sent: it is the command line that asks what may not be asked
 		return errors.New(refusedArguments(refusal))
-	case errors.As(err, &response) && len(response.Faults) > 0:
-		writeFaults(cmd.ErrOrStderr(), &schema.Refusal{Faults: response.Faults, More: response.More})
+	case errors.As(err, &response):
+		return refusedBy(response, cmd)
 	}
 	return exitf(exitFailed, "%s", worded(err))
+}
+
+// refusedBy tells of a response that is no success, with the faults that it names.
+func refusedBy(response *client.Error, cmd *cobra.Command) error {
+	exit := &command.Exit{Code: exitFailed, Message: worded(response), Problem: command.Problem{
+		Code: response.Code, Status: response.Status, RetryAfter: response.RetryAfter.Seconds(),
+	}}
+	switch {
+	case len(response.Faults) == 0:
+	case command.WantsJSON(cmd):
+		exit.Problem.Errors, exit.Problem.More = response.Faults, response.More
+	default:
+		writeFaults(cmd.ErrOrStderr(), &schema.Refusal{Faults: response.Faults, More: response.More})
+	}
+	return exit
 }
 
 // worded says in one line, harmless on a terminal, what went wrong.

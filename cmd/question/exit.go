@@ -1,6 +1,10 @@
 package main
 
-import "superpipeline.dev/question-bridge/internal/command"
+import (
+	"fmt"
+
+	"superpipeline.dev/question-bridge/internal/command"
+)
 
 // The exit codes of every command.
 const (
@@ -18,7 +22,15 @@ const (
 	exitInterrupted = 130 // SIGINT or SIGTERM, as a shell counts; a question that was waited for stays pending
 )
 
-func exitf(code int, format string, args ...any) error { return command.Exitf(code, format, args...) }
+// words are what --json calls the exit codes, where a server has no word of its own for what happened.
+var words = map[int]string{
+	exitFailed: "failed", exitUsage: "usage", exitExpired: "expired", exitCancelled: "cancelled",
+	exitNotGenuine: "not_genuine", exitUnexpected: "unexpected", exitOther: "another_answer", exitInterrupted: "interrupted",
+}
+
+func exitf(code int, format string, args ...any) error {
+	return &command.Exit{Code: code, Message: fmt.Sprintf(format, args...), Problem: command.Problem{Code: words[code]}}
+}
 
 // exitWith ends the program with a code when all is said.
 func exitWith(code int) error { return &command.Exit{Code: code} }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -20,24 +20,31 @@ import (
 
 func newList() *cobra.Command {
 	var conn connection
-	var state, correlationID string
-	var limit int
+	var o client.ListOptions
+	var state string
+	var part listed
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the questions that this agent asked, newest first",
-		Example: "  question list --state pending",
+		Use:   "list",
+		Short: "List the questions that this agent asked, newest first",
+		Long: `List the questions that this agent asked, newest first.
+
+With --json it is one document, {"questions": [...], "next_cursor": ...}, however many requests it takes. The next_cursor is
+what --cursor takes to go on from there, and null at the end.`,
+		Example: "  question list --state pending\n  question list --correlation-id deploy-42 --json",
 		Args:    command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := client.ListOptions{State: schema.State(state), CorrelationID: correlationID}
-			states := []schema.State{schema.Pending, schema.Answered, schema.Expired, schema.Cancelled}
+			given := cmd.Flags().Changed
+			limit, err := part.most(cmd)
+			if err != nil {
+				return err
+			}
+			o.State = schema.State(state)
 			switch {
-			case cmd.Flags().Changed("state") && !slices.Contains(states, o.State):
+			case given("state") && !slices.Contains(states, state):
 				return fmt.Errorf("--state %q: it is pending, answered, expired or cancelled", state)
-			case cmd.Flags().Changed("correlation-id") && correlationID == "":
+			case given("correlation-id") && o.CorrelationID == "":
 				return errors.New("--correlation-id is empty")
-			case limit < 1:
-				return fmt.Errorf("--limit %d: at least 1 is needed", limit)
 			}
 			api, err := conn.open(cmd, nil)
 			if err != nil {
@@ -45,7 +52,10 @@ func newList() *cobra.Command {
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			page, err := collect(ctx, api, o, limit)
+			page, err := collect(part.cursor, limit, func(size int, cursor string) (*client.Page, error) {
+				o.PageSize, o.Cursor = size, cursor
+				return api.ListPage(ctx, o)
+			})
 			switch {
 			case err != nil:
 				return failed(ctx, cmd, err)
@@ -56,26 +66,61 @@ func newList() *cobra.Command {
 				return nil
 			}
 			writeTable(cmd.OutOrStdout(), page.Questions, time.Now())
-			if page.NextCursor != "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "question: there are more; --limit says how many to list")
-			}
+			noteMore(cmd, page)
 			return nil
 		},
 	}
 	conn.flags(cmd)
 	cmd.Flags().StringVar(&state, "state", "", "only questions in this `STATE`: pending, answered, expired or cancelled")
-	cmd.Flags().StringVar(&correlationID, "correlation-id", "", "only questions asked with this `ID`")
-	cmd.Flags().IntVar(&limit, "limit", 50, "list at most `N` questions")
+	cmd.Flags().StringVar(&o.CorrelationID, "correlation-id", "", "only questions asked with this `ID`")
+	part.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's JSON documents, as one list")
+	command.Values(cmd, "state", states...)
 	return cmd
 }
 
+// listed is how much of a list a command line wants.
+type listed struct {
+	limit  int
+	all    bool
+	cursor string
+}
+
+func (l *listed) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N` questions")
+	cmd.Flags().BoolVar(&l.all, "all", false, "list all of them")
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on from the `NEXT_CURSOR` of an earlier list")
+}
+
+// most is how many questions to list.
+func (l *listed) most(cmd *cobra.Command) (int, error) {
+	given := cmd.Flags().Changed
+	switch {
+	case given("cursor") && l.cursor == "":
+		return 0, errors.New("--cursor is empty")
+	case l.all && given("limit"):
+		return 0, errors.New("either --all or --limit")
+	case l.all:
+		return math.MaxInt, nil
+	case l.limit < 1:
+		return 0, fmt.Errorf("--limit %d: at least 1 is needed", l.limit)
+	}
+	return l.limit, nil
+}
+
+func noteMore(cmd *cobra.Command, page *client.Page) {
+	if page.NextCursor != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "question: there are more; --limit says how many to list, or --all")
+	}
+}
+
+var states = []string{string(schema.Pending), string(schema.Answered), string(schema.Expired), string(schema.Cancelled)}
+
 // collect gives as many questions as the limit says, as if they were one page.
-func collect(ctx context.Context, api *client.Client, o client.ListOptions, limit int) (*client.Page, error) {
-	all := &client.Page{}
+func collect(cursor string, limit int, next func(size int, cursor string) (*client.Page, error)) (*client.Page, error) {
+	all := &client.Page{NextCursor: cursor}
 	for {
-		o.PageSize = min(limit-len(all.Questions), client.MaxPage)
-		page, err := api.ListPage(ctx, o)
+		page, err := next(min(limit-len(all.Questions), client.MaxPage), all.NextCursor)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +129,6 @@ func collect(ctx context.Context, api *client.Client, o client.ListOptions, limi
 		if page.NextCursor == "" || len(all.Questions) >= limit {
 			return all, nil
 		}
-		o.Cursor = page.NextCursor
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
-	"unicode/utf16"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -20,27 +20,13 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// writeDocument prints a document of the server as it came, but laid out, and with every character that is not printable
-// escaped. Such characters stand only within strings, where an escape means the same.
+// writeDocument prints a document of the server as it came, but laid out, and harmless on a terminal.
 func writeDocument(w io.Writer, raw json.RawMessage) error {
 	var laidOut bytes.Buffer
 	if err := json.Indent(&laidOut, raw, "", "  "); err != nil {
 		return err
 	}
-	var b strings.Builder
-	for _, r := range laidOut.String() {
-		switch {
-		case r == '\n' || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('\n')
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, command.EscapedJSON(laidOut.String())+"\n")
 	return err
 }
 

@@ -13,7 +13,7 @@ import (
 
 func newPending() *cobra.Command {
 	conn := connection{person: true}
-	var limit int
+	var part listed
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "pending",
@@ -21,8 +21,9 @@ func newPending() *cobra.Command {
 		Example: "  question pending",
 		Args:    command.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 1 || limit > client.MaxPage {
-				return fmt.Errorf("--limit %d: it is between 1 and %d", limit, client.MaxPage)
+			limit, err := part.most(cmd)
+			if err != nil {
+				return err
 			}
 			api, err := conn.respond(cmd)
 			if err != nil {
@@ -30,7 +31,9 @@ func newPending() *cobra.Command {
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			page, err := api.Pending(ctx, limit)
+			page, err := collect(part.cursor, limit, func(size int, cursor string) (*client.Page, error) {
+				return api.Pending(ctx, client.PendingOptions{PageSize: size, Cursor: cursor})
+			})
 			switch {
 			case err != nil:
 				return failed(ctx, cmd, err)
@@ -41,14 +44,12 @@ func newPending() *cobra.Command {
 				return nil
 			}
 			writePending(cmd.OutOrStdout(), page.Questions)
-			if len(page.Questions) == limit && limit < client.MaxPage {
-				fmt.Fprintln(cmd.ErrOrStderr(), "question: there may be more; --limit says how many to list")
-			}
+			noteMore(cmd, page)
 			return nil
 		},
 	}
 	conn.flags(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 50, "list at most `N` questions")
+	part.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's JSON documents, as one list")
 	return cmd
 }

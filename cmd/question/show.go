@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -19,10 +20,11 @@ func newShow() *cobra.Command {
 	var asJSON bool
 	var file string
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show a question as it stands, or write the certificate of its approval",
-		Example: `  question show "$id"` + "\n" + `  question show "$id" --certificate approval.json`,
-		Args:    oneID,
+		Use:               "show ID",
+		Short:             "Show a question as it stands, or write the certificate of its approval",
+		Example:           `  question show "$id"` + "\n" + `  question show "$id" --certificate approval.json`,
+		Args:              oneID,
+		ValidArgsFunction: conn.ids(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted := cmd.Flags().Changed("certificate")
 			switch {
@@ -54,6 +56,7 @@ func newShow() *cobra.Command {
 	conn.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's JSON document")
 	cmd.Flags().StringVar(&file, "certificate", "", "write the certificate to `FILE`, or to standard output for \"-\", in its exact bytes, and nothing else")
+	command.Files(cmd, "certificate")
 	return cmd
 }
 

@@ -55,7 +55,13 @@ func TestList(t *testing.T) {
 		t.Error(got.out)
 	}
 	got = runs(t, 0, "list", "--limit", "2")
-	if strings.Count(got.out, "q_") != 2 || got.err != "question: there are more; --limit says how many to list\n" {
+	if strings.Count(got.out, "q_") != 2 || got.err != "question: there are more; --limit says how many to list, or --all\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, 0, "list", "--all"); strings.Count(got.out, "q_") != 3 || got.err != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, 0, "list", "--cursor", "2"); strings.Count(got.out, "q_") != 1 || !strings.Contains(got.out, "q_1") {
 		t.Errorf("%+v", got)
 	}
 	got = runs(t, 0, "list", "--limit", "2", "--json")

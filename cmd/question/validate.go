@@ -22,7 +22,7 @@ func newValidate() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, ok := schema.KindNamed(kindName)
 			if !ok {
-				return fmt.Errorf("unknown kind %q; the kinds are %s", kindName, kindNames())
+				return fmt.Errorf("unknown kind %q; the kinds are %s", kindName, strings.Join(kindNames(), ", "))
 			}
 			raw, err := readDocument(cmd, args)
 			if err != nil {
@@ -32,17 +32,18 @@ func newValidate() *cobra.Command {
 			return writeVerdict(cmd, verdict{kind: kind, err: err, asJSON: asJSON})
 		},
 	}
-	cmd.Flags().StringVar(&kindName, "kind", schema.EventType, "kind of document")
+	cmd.ValidArgsFunction = command.FileNames
+	cmd.Flags().StringVar(&kindName, "kind", schema.EventType, "`KIND` of document")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdict as JSON")
+	command.Values(cmd, "kind", kindNames()...)
 	return cmd
 }
 
-func kindNames() string {
-	var names []string
+func kindNames() (names []string) {
 	for _, k := range schema.Kinds() {
 		names = append(names, k.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // verdict is what became of one document.

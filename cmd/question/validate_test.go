@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestValidate(t *testing.T) {
 		{"empty", call{args: []string{"validate"}}, want{1, "json", ""}},
 		{"no such file", call{args: []string{"validate", "e.json"}}, want{2, "", "question: cannot read e.json: no such file or directory\n"}},
 		{"a folder", call{args: []string{"validate", "."}}, want{2, "", "question: cannot read .: is a directory\n"}},
-		{"an unknown kind", call{args: []string{"validate", "--kind", "x"}, stdin: event}, want{2, "", `unknown kind "x"; the kinds are ` + kindNames()}},
+		{"an unknown kind", call{args: []string{"validate", "--kind", "x"}, stdin: event}, want{2, "", `unknown kind "x"; the kinds are ` + strings.Join(kindNames(), ", ")}},
 		{"a kind by name", call{args: []string{"validate", "--kind", schema.EventType}, stdin: event}, want{0, "valid\n", ""}},
 	}
 	for _, tt := range tests {
@@ -51,7 +52,7 @@ func TestValidateKnowsEveryKind(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.out), &v); err != nil || v.Kind != k.Name || v.Rule != schema.RuleJSON {
 			t.Errorf("%s: %v, %s", k.Name, err, got.out)
 		}
-		if !strings.Contains(kindNames(), k.Name) {
+		if !slices.Contains(kindNames(), k.Name) {
 			t.Errorf("%s is not in the list of kinds", k.Name)
 		}
 	}

@@ -14,11 +14,17 @@ import (
 	"superpipeline.dev/question-bridge/bridge/client"
 )
 
+// waiting is how a command line wants to wait.
+type waiting struct {
+	asJSON   bool // print the question as it ended
+	withdraw bool // cancel it when interrupted
+}
+
 // waiter waits for one question and tells on stderr how it goes.
 type waiter struct {
-	cmd    *cobra.Command
-	asJSON bool
-	line   *liveLine
+	waiting
+	cmd  *cobra.Command
+	line *liveLine
 
 	mu      sync.Mutex // line's goroutine reads what polled writes
 	id      string
@@ -27,8 +33,12 @@ type waiter struct {
 	reason  string // why nobody can see the question, as it was last said
 }
 
-func newWaiter(cmd *cobra.Command, asJSON bool) *waiter {
-	return &waiter{cmd: cmd, asJSON: asJSON, line: newLiveLine(cmd.ErrOrStderr())}
+func newWaiter(cmd *cobra.Command, how waiting) *waiter {
+	return &waiter{waiting: how, cmd: cmd, line: newLiveLine(cmd.ErrOrStderr())}
+}
+
+func cancelFlag(cmd *cobra.Command, withdraw *bool) {
+	cmd.Flags().BoolVar(withdraw, "cancel-on-interrupt", false, "withdraw the question when the wait is interrupted, rather than leave it pending")
 }
 
 // wait waits for a question that was just asked.
@@ -50,12 +60,35 @@ func (w *waiter) await(ctx context.Context, api *client.Client, id string) error
 		return writeOutcome(w.cmd, o, w.asJSON)
 	}
 	if ctx.Err() != nil {
-		return exitf(exitInterrupted, "interrupted; the question stays pending. To go on waiting: question watch %s", shellWord(id))
+		return w.interrupted(api, id)
 	}
 	if refused := new(client.Error); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
 		w.line.say("to wait again: question watch %s", shellWord(id))
 	}
 	return failed(ctx, w.cmd, err)
+}
+
+// withdrawTime is how long an interrupted wait has to withdraw its question. Whoever interrupts may not wait much longer.
+const withdrawTime = 5 * time.Second
+
+// interrupted leaves the question pending, or withdraws it. A second interrupt ends the program meanwhile.
+func (w *waiter) interrupted(api *client.Client, id string) error {
+	if !w.withdraw {
+		return exitf(exitInterrupted, "interrupted; the question stays pending. To go on waiting: question watch %s", shellWord(id))
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(w.cmd.Context()), withdrawTime)
+	defer stop()
+	q, err := api.Cancel(ctx, id)
+	if err != nil {
+		return exitf(exitInterrupted, "interrupted; the question may still be pending, since it could not be withdrawn: %s", worded(err))
+	}
+	switch o, _ := q.Outcome(); {
+	case o.Answered():
+		return exitf(exitInterrupted, "interrupted; %s", answeredBy(o))
+	case o.NoAnswer():
+		return exitf(exitInterrupted, "interrupted; %s", noAnswer(q))
+	}
+	return exitf(exitInterrupted, "interrupted; the question was withdrawn")
 }
 
 // see takes note of a question as it stands.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -278,6 +281,62 @@ func TestInterrupted(t *testing.T) {
 	code := run(ctx, []string{"watch", "q_1"}, strings.NewReader(""), &out, &errs)
 	if code != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "question watch q_1") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out.String(), errs.String())
+	}
+}
+
+// An interrupted wait withdraws its question where the command line says so, and never pretends that it did.
+func TestCancelOnInterrupt(t *testing.T) {
+	api := newFakeAPI()
+	api.serve(t, "127.0.0.1:0")
+	path := program(t)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.Command(filepath.Join(path, "question"), "ask", "OPS", "Deploy?", "--wait", "--cancel-on-interrupt")
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		id := <-api.waiting
+		cmd.Process.Signal(sig)
+		var failed *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &failed) || failed.ExitCode() != exitInterrupted || out.Len() > 0 || !strings.HasSuffix(errs.String(), "interrupted; the question was withdrawn\n") {
+			t.Errorf("%v: %v, printed %q and %q", sig, err, out.String(), errs.String())
+		}
+		if q, _ := api.document(id); q.State != schema.Cancelled {
+			t.Errorf("%v: the question is %s", sig, q.State)
+		}
+	}
+
+	for name, c := range map[string]struct {
+		meanwhile func(*httptest.Server, string)
+		says      string
+	}{
+		"somebody was faster": {func(_ *httptest.Server, id string) { api.change(id, func(q *schema.Question) { choose(q, "approve") }) }, "interrupted; question q_%s was answered already: label of approve, by Federica"},
+		"it expired first": {func(_ *httptest.Server, id string) {
+			api.change(id, func(q *schema.Question) { end(q, schema.Expired) })
+		}, "interrupted; no answer: question q_%s expired"},
+		"the server is away": {func(s *httptest.Server, _ string) { s.Listener.Close(); s.CloseClientConnections() }, "interrupted; the question may still be pending, since it could not be withdrawn: "},
+	} {
+		// The answer of a wait must not come before the interrupt: this server holds it back.
+		routes, waiting := api.routes(), make(chan string, 10)
+		holding := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/wait") {
+				waiting <- r.URL.Path
+				<-r.Context().Done()
+				return
+			}
+			routes.ServeHTTP(w, r)
+		}))
+		id := asked(t, api, nil)
+		ctx, interrupt := context.WithCancel(t.Context())
+		go func() { <-waiting; c.meanwhile(holding, id); interrupt() }()
+		var out, errs bytes.Buffer
+		code := run(ctx, []string{"watch", id, "--cancel-on-interrupt", "--server", holding.URL}, strings.NewReader(""), &out, &errs)
+		if says := strings.Replace(c.says, "q_%s", id, 1); code != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), says) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, out.String(), errs.String())
+		}
+		holding.CloseClientConnections()
+		holding.Close()
 	}
 }
 

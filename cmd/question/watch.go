@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 func newWatch() *cobra.Command {
 	var conn connection
-	var asJSON bool
+	var how waiting
 	cmd := &cobra.Command{
 		Use:     "watch ID",
 		Aliases: []string{"await"},
@@ -19,9 +20,10 @@ func newWatch() *cobra.Command {
 answered in time, 4 if the question was cancelled. A restart of the server only makes it wait longer.`,
 		Example: `  id=$(question ask "$ROOM" "Deploy?" --yes-no)
   question watch "$id"`,
-		Args: oneID,
+		Args:              oneID,
+		ValidArgsFunction: conn.ids(schema.Pending),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := newWaiter(cmd, asJSON)
+			w := newWaiter(cmd, how)
 			api, err := conn.open(cmd, w.polled)
 			if err != nil {
 				return err
@@ -44,6 +46,7 @@ answered in time, 4 if the question was cancelled. A restart of the server only 
 		},
 	}
 	conn.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the question as it ended, as the server's JSON document")
+	cancelFlag(cmd, &how.withdraw)
+	cmd.Flags().BoolVar(&how.asJSON, "json", false, "print the question as it ended, as the server's JSON document")
 	return cmd
 }

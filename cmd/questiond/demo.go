@@ -52,6 +52,7 @@ folder resumes. On a terminal you can answer as alice and bob, and see the room.
 	f.IntVar(&flags.ports.Homeserver, "port-homeserver", 0, "the homeserver's `PORT` (default: a free one)")
 	f.IntVar(&flags.ports.API, "port-api", 0, "the bridge's `PORT` for askers (default: a free one)")
 	f.IntVar(&flags.ports.Appservice, "port-appservice", 0, "the bridge's `PORT` for the homeserver (default: a free one)")
+	command.Files(cmd, "data", "dendrite")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := flags.ports.check(); err != nil {
 			return err

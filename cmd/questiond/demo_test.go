@@ -190,7 +190,7 @@ func TestDemoOnTakenPorts(t *testing.T) {
 	for _, name := range []string{"homeserver", "api", "appservice"} {
 		demo := startDemo(t, "--json", "--port-"+name, port)
 		_ = demo.cmd.Wait()
-		want := "questiond: port " + port + " is taken: choose another with --port-" + name
+		want := `{"code":"failed","detail":"port ` + port + " is taken: choose another with --port-" + name
 		if demo.cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(demo.stderr.String(), want) {
 			t.Errorf("%s: exit code %d, stderr %s", name, demo.cmd.ProcessState.ExitCode(), demo.stderr.String())
 		}

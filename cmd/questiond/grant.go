@@ -14,6 +14,9 @@ import (
 
 const anyRoom = "*"
 
+// agentScopes are what the token of an agent may be narrowed to.
+var agentScopes = []string{"ask", "read", "cancel"}
+
 // checkGrant refuses what could never work: a room that no client could mean, a scope that opens nothing.
 func checkGrant(cfg config.Config, g app.Grant) error {
 	if g.User != "" {
@@ -31,8 +34,8 @@ func checkGrant(cfg config.Config, g app.Grant) error {
 		}
 	}
 	for _, scope := range g.Scopes {
-		if !slices.Contains([]string{"ask", "read", "cancel"}, scope) {
-			return fmt.Errorf("--scopes: %q is none of ask, read, cancel", scope)
+		if !slices.Contains(agentScopes, scope) {
+			return fmt.Errorf("--scopes: %q is none of %s", scope, strings.Join(agentScopes, ", "))
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ unless --force is given: new tokens take effect only once the homeserver has the
 	}
 	path := configFlag(cmd)
 	out := cmd.Flags().StringP("output", "o", "", "the `FILE` to write, - for standard output (default: appservice.registration)")
+	command.Files(cmd, "output")
 	force := cmd.Flags().Bool("force", false, "replace an existing file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := loadConfig(*path)

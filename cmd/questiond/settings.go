@@ -7,12 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/internal/config"
 )
 
 // configFlag adds -c to a command, and gives what it names.
 func configFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().StringP("config", "c", "config.yaml", "the configuration `FILE`")
+	path := cmd.Flags().StringP("config", "c", "config.yaml", "the configuration `FILE`")
+	command.Files(cmd, "config")
+	return path
 }
 
 // loadConfig reads the configuration; the error names every fault of it, one a line.

@@ -58,6 +58,7 @@ answer, and does nothing else: give it to nobody but them.`,
 	path := configFlag(cmd)
 	rooms := cmd.Flags().StringSlice("rooms", nil, "the `ROOMS` an agent may ask in: codes, room ids or aliases, or '*' for every room")
 	scopes := cmd.Flags().StringSlice("scopes", nil, "what an agent may do: `ask,read,cancel` (default: all)")
+	command.List(cmd, "scopes", agentScopes...)
 	expires := cmd.Flags().String("expires", "", "how long it is valid, like 12h or 90d (default: for ever)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		lifetime, err := parseLifetime(*expires)

@@ -235,35 +235,37 @@ func expiry(t *testing.T, s *stage, _ string) time.Time {
 	return time.UnixMilli(event.SentAt).Add(31 * time.Second)
 }
 
-// TestAShellGate is the headline use of the command line: a person's decision is a shell condition.
+// TestAShellGate is the headline use of the command line: a person's decision is a shell condition. It is also in
+// examples, as a script.
 func TestAShellGate(t *testing.T) {
 	s := newStage(t)
 	s.start("")
-	question := filepath.Join(t.TempDir(), "question")
-	build := exec.Command("go", "build", "-o", question, "../../cmd/question")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	script := exec.CommandContext(s.ctx, "sh", "-c", `if [ "$("$0" ask OPS "Deploy to prod?" --yes-no --wait)" = "approve" ]; then echo deploying; else echo stopped; fi`, question)
-	script.Env = append(os.Environ(), "QUESTION_SERVER="+s.api, "QUESTION_TOKEN="+s.token)
-	out := make(chan string, 1)
-	go func() {
-		o, err := script.Output()
-		if err != nil {
-			o = append(o, err.Error()...)
+	path := filepath.Dir(s.buildQuestion())
+	for prompt, command := range map[string][]string{
+		"Deploy to prod?":    {"sh", "-c", `if [ "$(question ask OPS "$0" --yes-no --wait)" = "approve" ]; then echo deploying; else echo stopped; fi`, "Deploy to prod?"},
+		"Deploy to staging?": {filepath.Join("..", "..", "examples", "gate.sh"), "OPS", "Deploy to staging?", "echo", "deploying"},
+	} {
+		script := exec.CommandContext(s.ctx, command[0], command[1:]...)
+		script.Env = append(os.Environ(), "QUESTION_SERVER="+s.api, "QUESTION_TOKEN="+s.token, "PATH="+path+":"+os.Getenv("PATH"))
+		out := make(chan string, 1)
+		go func() {
+			o, err := script.Output()
+			if err != nil {
+				o = append(o, err.Error()...)
+			}
+			out <- string(o)
+		}()
+		event, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Field("question") == prompt })
+		s.ok(err)
+		_, err = s.alice.ThreadReply(s.ctx, s.room, event.ID, "yes")
+		s.ok(err)
+		select {
+		case got := <-out:
+			if got != "deploying\n" {
+				t.Errorf("%s: the script printed %q", prompt, got)
+			}
+		case <-s.ctx.Done():
+			t.Fatal("the script still waits")
 		}
-		out <- string(o)
-	}()
-	event, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Field("question") == "Deploy to prod?" })
-	s.ok(err)
-	_, err = s.alice.ThreadReply(s.ctx, s.room, event.ID, "yes")
-	s.ok(err)
-	select {
-	case got := <-out:
-		if got != "deploying\n" {
-			t.Errorf("the script printed %q", got)
-		}
-	case <-s.ctx.Done():
-		t.Fatal("the script still waits")
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,6 +12,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
+	"superpipeline.dev/question-bridge/internal/metrics"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
@@ -35,24 +37,28 @@ type parts struct {
 	sweeper  *sweep.Sweeper
 	hub      *wait.Hub
 	hooks    *hooks
+	metrics  *metrics.Metrics
 	api      httpapi.Config
+	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
 func assemble(ctx context.Context, opts Options) (*parts, error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
 	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Log: opts.Log,
+		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Waiting: opts.Waiting, Log: opts.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b := &parts{store: store, hub: wait.NewHub()}
+	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version)}
+	b.metrics.Watch(metrics.Sources{Load: store.Load, Waits: b.hub.Waiting})
 	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
 		b.close()
 		return nil, err
 	}
 	channel := channelConfig(cfg, opts.Registration)
 	channel.Encryption = encryption(cfg, store)
+	channel.Limited = b.metrics.Limited
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
 		b.close()
 		return nil, err
@@ -62,22 +68,25 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
-	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute}
+	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
+		Observe: func(f bridge.Effect, r outbox.Result, took time.Duration) { b.metrics.Effect(f.Kind, string(r), took) }}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
 		b.close()
 		return nil, err
 	}
+	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
 		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
-		Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline,
+		Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list,
+		Keys:    keys.list,
+		Observe: func(route string, status int, took time.Duration) { b.metrics.Request("api", route, status, took) },
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},
@@ -87,7 +96,13 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	return b, nil
 }
 
-func (b *parts) close() { _ = b.store.Close() }
+// close moves what is left in SQLite's log into the database, and closes that.
+func (b *parts) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	_ = b.store.Checkpoint(ctx) // what it leaves there is read at the next start
+	_ = b.store.Close()
+}
 
 // owed wakes whoever does what a commit added.
 func (b *parts) owed() {
@@ -120,6 +135,7 @@ const (
 	postingKept  = 30 * 24 * time.Hour // after its last change
 	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
 	lockedKept   = 24 * time.Hour      // an encrypted event whose key does not come
+	responseKept = 48 * time.Hour      // to a request with an Idempotency-Key
 	choreBatch   = 1000
 )
 
@@ -141,6 +157,7 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},
 		{Name: "forget events without keys", Every: time.Hour, Do: until(store.PurgeLocked, lockedKept)},
+		{Name: "forget responses", Every: time.Hour, Do: until(store.PurgeResponses, responseKept)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},

@@ -21,6 +21,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -69,7 +70,7 @@ func newOffice(t *testing.T) *office {
 	t.Cleanup(o.parts.close)
 	o.engine = o.parts.receiver.(*bridge.Engine)
 	o.engine.Channel, o.engine.Gatekeeper, o.parts.api.Rooms = paper{}, everybody{}, oneRoom{}
-	o.api = httptest.NewServer(httpapi.New(o.parts.api))
+	o.api = httptest.NewServer(apitest.Around(httpapi.New(o.parts.api), func(err error) { t.Error(err) }))
 	t.Cleanup(o.api.Close)
 	tokens, err := OpenTokens(t.Context(), cfg)
 	o.ok(err)

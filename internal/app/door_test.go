@@ -151,7 +151,13 @@ func TestApprovedOutsideTheRoom(t *testing.T) {
 	if s.count(closed) == 0 {
 		t.Error("the notice does not name alice")
 	}
-	alice.run(0, "answer", q.ID, "approve", "--yes", "--digest", digest) // again
+	again := filepath.Join(t.TempDir(), "again.json")
+	alice.run(0, "answer", q.ID, "approve", "--yes", "--digest", digest, "--certificate", again)
+	first, err := os.ReadFile(certified)
+	s.ok(err)
+	if second, err := os.ReadFile(again); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("alice, answering again, is given another certificate: %v %s", err, second)
+	}
 	if _, errs := bob.run(7, "answer", q.ID, "2", "--yes"); !strings.Contains(errs, "by Alice") {
 		t.Errorf("bob is told %q", errs)
 	}

@@ -20,6 +20,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/testserver"
@@ -89,17 +90,26 @@ func serveForTest(path, death string) error {
 	}
 	opts := Options{Config: cfg, Registration: reg, Log: zerolog.New(os.Stderr).Level(zerolog.DebugLevel).With().Timestamp().Logger()}
 	ctx = opts.Log.WithContext(ctx)
-	listeners, err := opts.listen(ctx)
-	if err != nil {
-		return err
-	}
 	b, err := assemble(ctx, opts)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	listeners, err := opts.listen(ctx)
+	if err != nil {
+		return err
+	}
+	b.around = asDescribed
 	deaths[death](b)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })
+}
+
+// asDescribed makes a bridge under test end as soon as its API answers other than /openapi.json says.
+func asDescribed(api http.Handler) http.Handler {
+	return apitest.Around(api, func(err error) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	})
 }
 
 // stage is a homeserver, a bridge on it as a process of its own, and people in a room.

@@ -27,8 +27,8 @@ func TestWhoseInvites(t *testing.T) {
 	}
 }
 
-// TestRetention walks what is kept and for how long: a posting 24 hours after an answer or 30 days after its last change,
-// the question and the ids of events 90 days.
+// TestRetention walks what is kept and for how long: the response to a request with an Idempotency-Key 48 hours, a posting
+// 24 hours after an answer or 30 days after its last change, the question and the ids of events 90 days.
 func TestRetention(t *testing.T) {
 	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
 	if err != nil {
@@ -50,8 +50,11 @@ func TestRetention(t *testing.T) {
 		}))
 		message := bridge.Message{ID: bridge.MessageID("$" + id), PostedAt: start}
 		check(store.SavePosting(t.Context(), bridge.Posting{Question: id, Conversation: "!ops", Messages: []bridge.Message{message}, ChangedAt: start}))
+		response := bridge.KeptResponse{RequestID: bridge.RequestID{Key: string(id)}, KeptAt: start, Response: bridge.Response{Question: id, Body: []byte("{}")}}
+		_, err := store.KeepResponse(t.Context(), response)
+		check(err)
 		event := bridge.InboxEvent{ID: bridge.InteractionID("$to " + id), Conversation: "!ops", ReceivedAt: start}
-		_, err := store.StoreEvents(t.Context(), []bridge.Incoming{{InboxEvent: event}})
+		_, err = store.StoreEvents(t.Context(), []bridge.Incoming{{InboxEvent: event}})
 		check(err)
 		check(store.FinishInteraction(t.Context(), event.ID))
 	}
@@ -63,16 +66,16 @@ func TestRetention(t *testing.T) {
 		check(err)
 	}
 	for _, at := range []struct {
-		after                          time.Duration
-		postings, questions, newEvents int
+		after                                     time.Duration
+		responses, postings, questions, newEvents int
 	}{
-		{day, 3, 3, 0}, {day + time.Hour, 2, 3, 0}, {30 * day, 2, 3, 0}, {30*day + time.Hour, 1, 3, 0}, {90*day - time.Hour, 1, 3, 0}, {90 * day, 1, 1, 0},
-		{90*day + time.Hour, 1, 1, 3},
+		{day, 3, 3, 3, 0}, {day + time.Hour, 3, 2, 3, 0}, {2 * day, 3, 2, 3, 0}, {2*day + time.Hour, 0, 2, 3, 0}, {30 * day, 0, 2, 3, 0},
+		{30*day + time.Hour, 0, 1, 3, 0}, {90*day - time.Hour, 0, 1, 3, 0}, {90 * day, 0, 1, 1, 0}, {90*day + time.Hour, 0, 1, 1, 3},
 	} {
 		for _, c := range chores(store) {
 			check(c.Do(context.WithoutCancel(t.Context()), start.Add(at.after)))
 		}
-		postings, questions, fresh := 0, 0, 0
+		responses, postings, questions, fresh := 0, 0, 0, 0
 		for _, id := range []bridge.QuestionID{"answered", "cancelled", "pending"} {
 			if _, ok, err := store.QuestionOf(t.Context(), "!ops", bridge.MessageID("$"+id)); err == nil && ok {
 				postings++
@@ -80,12 +83,15 @@ func TestRetention(t *testing.T) {
 			if _, err := store.Question(t.Context(), id); err == nil {
 				questions++
 			}
+			if _, ok, err := store.Response(t.Context(), bridge.RequestID{Key: string(id)}); err == nil && ok {
+				responses++
+			}
 			n, err := store.StoreEvents(t.Context(), []bridge.Incoming{{InboxEvent: bridge.InboxEvent{ID: bridge.InteractionID("$to " + id), Conversation: "!ops", ReceivedAt: start}}})
 			check(err)
 			fresh += n
 		}
-		if postings != at.postings || questions != at.questions || fresh != at.newEvents {
-			t.Errorf("after %s: %d postings, %d questions, %d event ids forgotten", at.after, postings, questions, fresh)
+		if responses != at.responses || postings != at.postings || questions != at.questions || fresh != at.newEvents {
+			t.Errorf("after %s: %d responses, %d postings, %d questions, %d event ids forgotten", at.after, responses, postings, questions, fresh)
 		}
 	}
 }

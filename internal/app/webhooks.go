@@ -53,7 +53,7 @@ func newHooks(ctx context.Context, cfg config.Config, store *sqlstore.Store, clo
 			return nil, err
 		}
 		h.lanes = append(h.lanes, &outbox.Worker{
-			Store: store.Lane(e.Name, clock), Clock: clock, Parallel: laneWidth, Lease: 5 * time.Minute,
+			Store: store.Lane(e.Name, clock), Clock: clock, Parallel: laneWidth, Lease: 5 * time.Minute, Grace: grace,
 			// The sender says itself when to come back; only what the database refuses is left to this.
 			Kinds: map[bridge.EffectKind]outbox.Kind{bridge.EffectWebhook: {Handler: sender, Backoff: time.Second, MaxBackoff: time.Minute}},
 		})
@@ -79,6 +79,14 @@ func (h *hooks) features() []bridge.Feature {
 		return nil
 	}
 	return []bridge.Feature{h.feature}
+}
+
+// observe lets somebody hear of every attempt.
+func (h *hooks) observe(attempt func(endpoint, result string, took time.Duration)) {
+	for i, lane := range h.lanes {
+		name := h.feature.Endpoints[i].Name
+		lane.Observe = func(_ bridge.Effect, r outbox.Result, took time.Duration) { attempt(name, string(r), took) }
+	}
 }
 
 // wake makes every lane look for what is owed.

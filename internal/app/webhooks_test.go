@@ -20,6 +20,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/schema"
@@ -68,6 +69,9 @@ func (s *stage) withWebhook() <-chan hooked {
 		event, err := schema.Decode[schema.WebhookEvent](body)
 		if err != nil {
 			s.t.Errorf("an event is not right: %v", err)
+		}
+		if err := apitest.Webhook(r.Header, body); err != nil {
+			s.t.Errorf("an event is not as it is described: %v", err)
 		}
 		came <- hooked{r.Header.Get("webhook-id"), string(body), event}
 	}))

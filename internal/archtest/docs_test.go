@@ -89,3 +89,33 @@ func corpusCases(t *testing.T) string {
 	}
 	return all
 }
+
+// Each sentence of the specification has a test, or the reason why it has none.
+func TestEverySentenceHasItsTest(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(moduleFolder, "docs", "conformance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for row := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(row), "|"), " | ")
+		if !strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "| ---") || strings.HasPrefix(row, "| the document ") {
+			continue
+		}
+		rows++
+		if len(cells) == 2 { // what does not apply, and why
+			cells = append(cells, "–")
+		}
+		if len(cells) != 3 {
+			t.Errorf("not three cells: %s", row)
+			continue
+		}
+		kept, shown := strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
+		if kept == "" || shown != "–" && !namedTest.MatchString(shown) && !namedCase.MatchString(shown) {
+			t.Errorf("neither a test nor a reason: %s", row)
+		}
+	}
+	if rows < 200 {
+		t.Errorf("only %d sentences were found", rows)
+	}
+}

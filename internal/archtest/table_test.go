@@ -9,22 +9,23 @@ type row struct {
 }
 
 const (
-	cobra     = "github.com/spf13/cobra"
-	dbutil    = "go.mau.fi/util/dbutil"
-	hooks     = "github.com/standard-webhooks/standard-webhooks/libraries"
-	jcs       = "github.com/gowebpki/jcs"
-	mauUtil   = "go.mau.fi/util"
-	mautrix   = "maunium.net/go/mautrix"
-	pq        = "github.com/lib/pq"
-	sqlite    = "github.com/mattn/go-sqlite3"
-	term      = "golang.org/x/term" // whether there is a terminal, and how wide it is
-	text      = "golang.org/x/text"
-	xRate     = "golang.org/x/time/rate"
-	yaml      = "go.yaml.in/yaml/v3"
-	zeroconf  = "go.mau.fi/zeroconfig"
-	zerolog   = "github.com/rs/zerolog"
-	validator = "github.com/santhosh-tekuri/jsonschema/v6"
-	strict    = "github.com/go-json-experiment/json" // reads JSON strictly (duplicate keys, UTF-8, surrogates), and in one pass
+	cobra      = "github.com/spf13/cobra"
+	dbutil     = "go.mau.fi/util/dbutil"
+	hooks      = "github.com/standard-webhooks/standard-webhooks/libraries"
+	jcs        = "github.com/gowebpki/jcs"
+	mauUtil    = "go.mau.fi/util"
+	mautrix    = "maunium.net/go/mautrix"
+	pq         = "github.com/lib/pq"
+	prometheus = "github.com/prometheus/client_golang"
+	sqlite     = "github.com/mattn/go-sqlite3"
+	term       = "golang.org/x/term" // whether there is a terminal, and how wide it is
+	text       = "golang.org/x/text"
+	xRate      = "golang.org/x/time/rate"
+	yaml       = "go.yaml.in/yaml/v3"
+	zeroconf   = "go.mau.fi/zeroconfig"
+	zerolog    = "github.com/rs/zerolog"
+	validator  = "github.com/santhosh-tekuri/jsonschema/v6"
+	strict     = "github.com/go-json-experiment/json" // reads JSON strictly (duplicate keys, UTF-8, surrogates), and in one pass
 )
 
 // imports is the import table of the design, section 3.
@@ -68,13 +69,16 @@ var imports = []row{
 		},
 		outside: []string{zerolog, xRate},
 	},
+	{packages: []string{"internal/httpapi/apitest"}, own: []string{"internal/httpapi"}, outside: []string{validator}}, // for tests alone
 	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
+	{packages: []string{"internal/metrics"}, own: []string{"bridge"}, outside: []string{prometheus}},
 	{packages: []string{"internal/testserver"}},
+	{packages: []string{"internal/sealedclient"}, own: []string{"internal/testserver"}, outside: []string{mautrix, mauUtil}}, // for tests and the demo
 	{packages: []string{"internal/archtest"}},
 	{packages: []string{"internal/measure"}}, // for benchmarks alone
 	{
 		packages: []string{"internal/app"},
-		own:      []string{"..."}, never: []string{"internal/testserver"},
+		own:      []string{"..."}, never: []string{"internal/testserver", "internal/httpapi/apitest"},
 		outside: []string{"golang.org/x/sync/errgroup", zerolog},
 	},
 	{packages: []string{"internal/command"}, outside: []string{cobra}}, // what both programs have in common

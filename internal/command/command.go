@@ -5,10 +5,8 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,19 +18,6 @@ const (
 	Failed = 1 // it could not be done, or a check failed
 	Usage  = 2 // the command line is wrong, or something named by it cannot be read or written
 )
-
-// Exit is an error that ends the program with a code. Any other error of a command is a usage error.
-type Exit struct {
-	Code    int
-	Message string // for stderr; "" when all is said
-}
-
-func (e *Exit) Error() string { return e.Message }
-
-// Exitf makes an [Exit].
-func Exitf(code int, format string, args ...any) error {
-	return &Exit{code, fmt.Sprintf(format, args...)}
-}
 
 // Streams are what a program reads and writes.
 type Streams struct {
@@ -49,17 +34,17 @@ func Run(ctx context.Context, root *cobra.Command, args []string, s Streams) int
 	root.SetOut(out)
 	root.SetErr(s.Err)
 	cmd, err := root.ExecuteContextC(ctx)
-	code := report(s.Err, cmd, err)
-	if out.err != nil && code == OK {
-		fmt.Fprintf(s.Err, "%s: cannot write the output: %s\n", root.Name(), Plain(out.err))
-		return Usage
+	if err == nil && out.err != nil {
+		err = Exitf(Usage, "cannot write the output: %s", Plain(out.err))
 	}
-	return code
+	return reporter{s.Err, args}.report(cmd, err)
 }
 
 func prepare(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage, root.DisableFlagsInUseLine = true, true, true
-	root.CompletionOptions.DisableDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true // ours is another
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.AddCommand(completion(root.Name()))
 	root.RunE = func(*cobra.Command, []string) error { return errors.New("a command is needed") }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		message, _, _ := strings.Cut(err.Error(), ": strconv.")
@@ -76,6 +61,19 @@ func help(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			cmd, _, err := root.Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []cobra.Completion
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, _, err := root.Find(args)
 			if err != nil {
@@ -86,61 +84,12 @@ func help(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// report tells of a command's error on stderr and gives the exit code.
-func report(stderr io.Writer, cmd *cobra.Command, err error) int {
-	program := cmd.Root().Name()
-	var e *Exit
-	switch {
-	case err == nil:
-		return OK
-	case errors.As(err, &e):
-		if e.Message != "" {
-			fmt.Fprintf(stderr, "%s: %s\n", program, e.Message)
-		}
-		return e.Code
-	default:
-		fmt.Fprintf(stderr, "%s: %s\nhint: %s --help\n", program, strings.TrimSpace(err.Error()), cmd.CommandPath())
-		return Usage
-	}
-}
-
 // NoArguments is a command's Args when it takes none.
 func NoArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return errors.New("takes no arguments")
 	}
 	return nil
-}
-
-// Version is the command that prints the version of a program.
-func Version(program string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this program",
-		Example: "  " + program + " version",
-		Args:    NoArguments,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintln(cmd.OutOrStdout(), program, BuildVersion())
-		},
-	}
-}
-
-// BuildVersion is what the Go toolchain recorded: the module's version, the commit if it knows it, and its own version.
-func BuildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	text := info.Main.Version
-	if text == "" {
-		text = "(devel)"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			text += " " + s.Value
-		}
-	}
-	return text + " " + info.GoVersion
 }
 
 // Plain words an error of the file system without the name of the call that failed.

@@ -10,6 +10,7 @@ type Config struct {
 	Homeserver      Homeserver        `yaml:"homeserver"`
 	Appservice      Appservice        `yaml:"appservice"`
 	API             API               `yaml:"api"`
+	Metrics         Metrics           `yaml:"metrics"`
 	Database        Database          `yaml:"database"`
 	Rooms           []Room            `yaml:"rooms,omitempty"`
 	Agents          []Agent           `yaml:"agents,omitempty"`
@@ -53,6 +54,11 @@ type Bot struct {
 type API struct {
 	Listen    string `yaml:"listen"`               // address to listen on, host:port
 	PublicURL string `yaml:"public_url,omitempty"` // where askers reach it; "" for http://LISTEN
+}
+
+// Metrics is the side that a monitoring system reads.
+type Metrics struct {
+	Listen string `yaml:"listen"` // address to listen on, host:port; "" for not at all
 }
 
 // Kinds of database.

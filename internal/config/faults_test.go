@@ -31,6 +31,8 @@ var faulty = []struct{ name, text, want string }{
 	{"no port to listen on", "appservice: {listen: localhost}", "appservice.listen: must be HOST:PORT with a port up to 65535, like 127.0.0.1:29330"},
 	{"a port too high", "api: {listen: ':65536'}", "api.listen: must be HOST:PORT with a port up to 65535, like 127.0.0.1:29330"},
 	{"any port for the homeserver", "appservice: {listen: ':0'}", "appservice.listen: must name a port other than 0, which the homeserver can be told of"},
+	{"metrics at no address", "metrics: {listen: here}", "metrics.listen: must be HOST:PORT with a port up to 65535, like 127.0.0.1:29330"},
+	{"metrics beside the API", "metrics: {listen: '127.0.0.1:29330'}", "metrics.listen: must differ from api.listen and appservice.listen"},
 	{"one port for both", "api: {listen: '127.0.0.1:29331'}", "api.listen: must differ from appservice.listen"},
 	{"an appservice address with a query", "appservice: {url: 'http://h?x'}", "appservice.url: must be an http:// or https:// address without a user, a query or a fragment"},
 	{"an appservice id with a blank", "appservice: {id: 'a b'}", "appservice.id: must be 1 to 64 letters, digits or ._-"},

@@ -57,6 +57,7 @@ func (c Config) check() Faults {
 	k.homeserver(c.Homeserver)
 	k.appservice(c.Appservice, c.Homeserver)
 	k.api(c.API, c.Appservice)
+	k.metrics(c.Metrics, c.API, c.Appservice)
 	k.database(c.Database)
 	k.rooms(c.Rooms)
 	k.agents(c.Agents)
@@ -109,6 +110,15 @@ func (k *checker) api(api API, a Appservice) {
 	if api.PublicURL != "" {
 		k.address("api.public_url", api.PublicURL)
 	}
+}
+
+func (k *checker) metrics(m Metrics, api API, a Appservice) {
+	if m.Listen == "" {
+		return
+	}
+	port, ok := k.listen("metrics.listen", m.Listen)
+	k.rule(!ok || port == 0 || m.Listen != a.Listen && m.Listen != api.Listen, "metrics.listen",
+		"must differ from api.listen and appservice.listen")
 }
 
 func (k *checker) database(d Database) {

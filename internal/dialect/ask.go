@@ -3,8 +3,6 @@
 package dialect
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -81,7 +79,7 @@ func setTerms(q *bridge.Question, t schema.AskTerms) error {
 	q.Scope, q.Target = bridge.ResponderScope(t.Scope()), bridge.UserID(t.TargetUserID)
 	q.CorrelationID, q.ReplyTo = t.CorrelationID, t.ReplyTo
 	if t.Data != nil {
-		data, err := compactJSON(t.Data)
+		data, err := schema.CompactJSON(t.Data)
 		if err != nil {
 			return fmt.Errorf("encode data: %w", err)
 		}
@@ -154,15 +152,4 @@ func correlationOf(given *string, elicitation string) *string {
 		return given
 	}
 	return &elicitation
-}
-
-// compactJSON writes numbers with the digits they came with, names in order, and no escapes that JSON does not need.
-func compactJSON(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }

@@ -96,7 +96,7 @@ func FromElicitation(e *schema.Elicitation, c AdoptContext) (bridge.Question, er
 	if err != nil {
 		return bridge.Question{}, err
 	}
-	if q.Content, err = compactJSON(content); err != nil {
+	if q.Content, err = schema.CompactJSON(content); err != nil {
 		return bridge.Question{}, err
 	}
 	if err := setElicitation(&q, e); err != nil {

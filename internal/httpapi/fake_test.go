@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/httpapi"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/wait"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -79,6 +81,9 @@ func (m *memory) Fetch(_ context.Context, asker bridge.AgentID, id bridge.Questi
 func (m *memory) List(_ context.Context, l bridge.Listing) ([]bridge.Question, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.fail != nil {
+		return nil, "", m.fail
+	}
 	from := 0
 	if l.Cursor != "" {
 		var err error
@@ -124,17 +129,17 @@ func (m *memory) Show(_ context.Context, who bridge.UserID, id bridge.QuestionID
 	return q, nil
 }
 
-func (m *memory) PendingFor(_ context.Context, who bridge.UserID, limit int) ([]bridge.Question, bool, error) {
+func (m *memory) PendingFor(_ context.Context, l bridge.PendingListing) ([]bridge.Question, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.shown = append(m.shown, who)
+	m.shown = append(m.shown, l.Who)
 	var found []bridge.Question
 	for _, id := range m.order {
-		if q := m.byID[id]; q.State == bridge.Pending && len(found) < limit {
+		if q := m.byID[id]; q.State == bridge.Pending && len(found) < l.Limit {
 			found = append(found, q)
 		}
 	}
-	return found, false, m.fail
+	return found, "", m.fail
 }
 
 func (m *memory) Answer(_ context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error) {
@@ -265,12 +270,14 @@ type house struct {
 	secret string // of agent ci, granted OPS
 	dana   string // a secret of a person
 	http   *http.Client
+	// pretends says that the engine fails as no engine does, so that what is answered need not be described.
+	pretends *atomic.Bool
 }
 
 func newHouse(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *house {
 	t.Helper()
 	hub := wait.NewHub()
-	h := &house{T: t, hub: hub, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
+	h := &house{T: t, hub: hub, pretends: &atomic.Bool{}, engine: &memory{hub: hub, byID: map[bridge.QuestionID]bridge.Question{}}, log: &logBook{}, tokens: &tokens{byHash: map[[32]byte]bridge.Token{}}}
 	h.secret = h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}})
 	h.dana = h.token(httpapi.TokenTerms{User: "@dana:example.org"})
 	config := httpapi.Config{
@@ -282,7 +289,11 @@ func newHouse(t *testing.T, change ...func(*httpapi.Config, *http.Server)) *hous
 	for _, c := range change {
 		c(&config, server.Config)
 	}
-	server.Config.Handler = httpapi.New(config)
+	server.Config.Handler = apitest.Around(httpapi.New(config), func(err error) {
+		if !h.pretends.Load() {
+			t.Error(err)
+		}
+	})
 	server.Config.RegisterOnShutdown(hub.Close)
 	server.Start()
 	t.Cleanup(func() {
@@ -309,14 +320,21 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	last   bool // on its connection
 }
 
 func (h *house) do(method, path, secret, body string) answer {
+	h.Helper()
+	return h.send(method, path, secret, body, http.Header{})
+}
+
+func (h *house) send(method, path, secret, body string, header http.Header) answer {
 	h.Helper()
 	req, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
 	if err != nil {
 		h.Fatal(err)
 	}
+	req.Header = header
 	if secret != "" {
 		req.Header.Set("Authorization", "Bearer "+secret)
 	}
@@ -329,7 +347,7 @@ func (h *house) do(method, path, secret, body string) answer {
 	if err != nil {
 		h.Fatal(err)
 	}
-	return answer{res.StatusCode, res.Header, raw}
+	return answer{res.StatusCode, res.Header, raw, res.Close}
 }
 
 func (h *house) post(path, body string) answer { h.Helper(); return h.do("POST", path, h.secret, body) }

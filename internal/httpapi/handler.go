@@ -38,7 +38,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		out := &response{ResponseWriter: w}
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		out.Header().Set("Cache-Control", "no-store")
-		defer func() { answered(out, r, start, recover()) }()
+		defer func() { s.answered(out, r, start, recover()) }()
 		next.ServeHTTP(out, r)
 	})
 }
@@ -51,7 +51,7 @@ func (s *server) named(r *http.Request) *http.Request {
 }
 
 // answered ends a request that was answered, or panicked.
-func answered(out *response, r *http.Request, start time.Time, panicked any) {
+func (s *server) answered(out *response, r *http.Request, start time.Time, panicked any) {
 	log := zerolog.Ctx(r.Context())
 	if panicked != nil {
 		if panicked == http.ErrAbortHandler {
@@ -62,8 +62,11 @@ func answered(out *response, r *http.Request, start time.Time, panicked any) {
 			_ = write(out, http.StatusInternalServerError, problemType, internalProblem(r))
 		}
 	}
-	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).
-		Dur("took", time.Since(start)).Msg("Request answered")
+	took := time.Since(start)
+	if s.Observe != nil {
+		s.Observe(r.Pattern, out.status, took)
+	}
+	log.Debug().Str("method", r.Method).Str("route", r.Pattern).Int("status", out.status).Dur("took", took).Msg("Request answered")
 }
 
 // panicOf says what panicked, for the log. Only the runtime's own words are known to hold nothing that anybody wrote.
@@ -176,14 +179,24 @@ func reply(w http.ResponseWriter, status int, document any) error {
 }
 
 func write(w http.ResponseWriter, status int, contentType string, document any) error {
+	raw, err := encode(document)
+	if err != nil {
+		return err
+	}
+	send(w, status, contentType, raw)
+	return nil
+}
+
+func encode(document any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(document); err != nil {
-		return err
-	}
+	err := enc.Encode(document)
+	return buf.Bytes(), err
+}
+
+func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the client is gone, if this fails
-	return nil
+	_, _ = w.Write(body) // the client is gone, if this fails
 }

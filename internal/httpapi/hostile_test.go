@@ -1,6 +1,10 @@
 package httpapi_test
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -133,4 +137,27 @@ func TestD4FarAway(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
+}
+
+// A cancel under a key reads its body, which may be as bad as any.
+func TestTheBodyOfACancel(t *testing.T) {
+	h := newHouse(t)
+	path := "/api/agent/questions/" + h.asked(`{"prompt":"Go?"}`).ID + "/cancel"
+	h.problem(h.keyed(path, h.secret, strings.Repeat(" ", schema.MaxBytes+1), "key"), http.StatusRequestEntityTooLarge, "too_large")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nIdempotency-Key: key\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n", path, h.secret)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.problem(answer{res.StatusCode, res.Header, raw, res.Close}, http.StatusBadRequest, "malformed")
 }

@@ -58,6 +58,21 @@ func (p params) text(name string) (*string, error) {
 	return &text, nil
 }
 
+// listLimit is how many questions a page of a list has.
+var listLimit = bounds{otherwise: 50, low: 1, high: 200}
+
+// page reads which page of a list is asked for.
+func (p params) page() (limit int, cursor string, err error) {
+	if limit, err = p.int("limit", listLimit); err != nil {
+		return 0, "", err
+	}
+	text, err := p.text("cursor")
+	if text != nil {
+		cursor = *text
+	}
+	return limit, cursor, err
+}
+
 func invalidParameter(name, reason string) *Problem {
 	p := newProblem(codeInvalidParameter, name+" "+reason+".")
 	p.Errors = []schema.Fault{{Rule: schema.Rule(codeInvalidParameter), Keyword: name, Reason: reason}}

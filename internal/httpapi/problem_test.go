@@ -19,7 +19,7 @@ import (
 // statuses is what every code of the domain becomes; a new code without a row fails the test.
 var statuses = map[string]int{
 	"question_not_found": 404, "room_not_found": 404, "room_not_granted": 403, "room_unanswerable": 409,
-	"elicitation_conflict": 409, "subject_conflict": 409, "target_not_permitted": 422, "invalid_question": 422,
+	"elicitation_conflict": 409, "subject_conflict": 409, "idempotency_conflict": 409, "target_not_permitted": 422, "invalid_question": 422,
 	"invalid_cursor": 400, "not_eligible": 403, "admins_only": 403, "input_not_invited": 422, "question_removed": 409, "invalid_option": 422, "text_not_invited": 422, "text_too_long": 422,
 	"comment_missing": 422, "input_missing": 422, "input_invalid": 422, "unsupported": 422, "preview_incomplete": 409,
 	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422, "structured_invalid": 422,
@@ -28,6 +28,7 @@ var statuses = map[string]int{
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
 	h := newHouse(t)
+	h.pretends.Store(true)
 	for _, code := range domainCodes(t) {
 		want, ok := statuses[code]
 		if !ok {
@@ -91,6 +92,33 @@ func TestInternalErrorsAreLoggedAndNotShown(t *testing.T) {
 	}
 	if log := h.log.String(); strings.Contains(log, "the text of the question") || strings.Contains(log, h.secret) {
 		t.Errorf("the log tells too much: %s", log)
+	}
+}
+
+// Every route for agents and people says that it failed, or that it may work soon, or that there is no such question.
+func TestEveryRouteFailsAlike(t *testing.T) {
+	h := newHouse(t)
+	id := h.asked(`{"prompt":"Go?"}`).ID
+	for _, f := range []struct {
+		fail   error
+		status int
+		code   string
+		ofOne  bool // only where one question is named
+	}{
+		{errors.New("disk full"), http.StatusInternalServerError, "internal", false},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", false},
+		{&bridge.Error{Code: bridge.CodeNotFound, Reason: "there is no such question"}, http.StatusNotFound, "question_not_found", true},
+	} {
+		h.engine.set(func(m *memory) { m.fail = f.fail })
+		for _, g := range append(guarded, personal...) {
+			secret, body := h.secret, `{"prompt":"Go?"}`
+			if strings.HasPrefix(g.path, "/api/questions") {
+				secret, body = h.dana, `{"value":"approve"}`
+			}
+			if path := strings.Replace(g.path, "q_1", id, 1); !f.ofOne || path != g.path {
+				h.problem(h.do(g.method, path, secret, body), f.status, f.code)
+			}
+		}
 	}
 }
 

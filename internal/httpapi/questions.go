@@ -10,9 +10,14 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// ask creates a question: 201 with the question, or 200 with the one that an equal ask created before.
+// ask creates a question: 201 with the question, or 200 with the one that an equal ask created before. Under an
+// Idempotency-Key a repeated request gets the first response.
 func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	ctx := r.Context()
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return err
+	}
 	room, err := s.room(ctx, r.PathValue("room"), t)
 	if err != nil {
 		return err
@@ -31,16 +36,11 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 	if err != nil {
 		return err
 	}
-	q, created, err := s.Engine.Ask(ctx, q)
+	response, replayed, err := s.askOnce(ctx, q, once(bridge.RequestID{Agent: t.Agent, Scope: "ask " + string(room.ID), Key: key}, raw))
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/api/agent/questions/"+string(q.ID))
-	}
-	return reply(w, status, dialect.ToQuestion(q))
+	return replyOnce(w, response, replayed)
 }
 
 // readBody reads at most what one document may hold. What is larger is never read, whatever it claims to be.
@@ -69,17 +69,28 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 	return reply(w, http.StatusOK, dialect.ToQuestion(q))
 }
 
-// cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel.
+// cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel. A body says
+// nothing, except that under one Idempotency-Key it must be the same.
 func (s *server) cancel(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	id, err := questionID(r)
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Cancel(r.Context(), t.Agent, id)
+	key, err := idempotencyKey(r)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+	var raw []byte
+	if key != "" {
+		if raw, err = readBody(w, r); err != nil {
+			return err
+		}
+	}
+	response, replayed, err := s.cancelOnce(r.Context(), id, once(bridge.RequestID{Agent: t.Agent, Scope: "cancel " + string(id), Key: key}, raw))
+	if err != nil {
+		return err
+	}
+	return replyOnce(w, response, replayed)
 }
 
 func questionID(r *http.Request) (bridge.QuestionID, error) {
@@ -89,9 +100,6 @@ func questionID(r *http.Request) (bridge.QuestionID, error) {
 	}
 	return bridge.QuestionID(id), nil
 }
-
-// limits of a list.
-var listLimit = bounds{otherwise: 50, low: 1, high: 200}
 
 // list gives the asker's own questions, newest first. Every question of the page is read before the first is written.
 func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
@@ -103,14 +111,19 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	if err != nil {
 		return err
 	}
+	return reply(w, http.StatusOK, pageOf(found, next, dialect.ToQuestion))
+}
+
+// pageOf shows a page of a list.
+func pageOf(found []bridge.Question, next string, show func(bridge.Question) schema.Question) schema.Questions {
 	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
 	for _, q := range found {
-		page.Questions = append(page.Questions, dialect.ToQuestion(q))
+		page.Questions = append(page.Questions, show(q))
 	}
 	if next != "" {
 		page.NextCursor = &next
 	}
-	return reply(w, http.StatusOK, page)
+	return page
 }
 
 func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
@@ -124,15 +137,9 @@ func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
 	default:
 		return l, invalidParameter("state", "must be pending, answered, expired or cancelled")
 	}
-	if l.Limit, err = p.int("limit", listLimit); err != nil {
+	if l.Limit, l.Cursor, err = p.page(); err != nil {
 		return l, err
 	}
-	if l.CorrelationID, err = p.text("correlation_id"); err != nil {
-		return l, err
-	}
-	cursor, err := p.text("cursor")
-	if cursor != nil {
-		l.Cursor = *cursor
-	}
+	l.CorrelationID, err = p.text("correlation_id")
 	return l, err
 }

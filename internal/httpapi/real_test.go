@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,12 +16,39 @@ import (
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
-// manor is a house with the real engine over a SQLite file, and people in one room.
+// manor is a house with the real engine over a database, and people in one room.
 type manor struct {
 	*house
 	engine *bridge.Engine
 	store  *sqlstore.Store
 	people *people
+	faulty faulty
+	clock  *clock // of the engine
+}
+
+// clock is the machine's, moved forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) Now() time.Time {
+	return bridge.SystemClock{}.Now().Add(time.Duration(c.ahead.Load()))
+}
+
+// faulty is a store that loses what is done in a transaction, while it is told to.
+type faulty struct {
+	bridge.Store
+	lose bool
+}
+
+var errLost = errors.New("the disk is full")
+
+func (f *faulty) Atomically(ctx context.Context, do func(context.Context) error) error {
+	return f.Store.Atomically(ctx, func(ctx context.Context) error {
+		err := do(ctx)
+		if err == nil && f.lose {
+			err = errLost
+		}
+		return err
+	})
 }
 
 // people is who is in the room, as a channel and a gatekeeper know it.
@@ -66,19 +93,26 @@ func (p *people) set(away bool) {
 
 func newManor(t *testing.T) *manor {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(t.TempDir(), "q.db"), Log: zerolog.Nop()})
+	return newManorOn(t, sqlite(t))
+}
+
+func newManorOn(t *testing.T, database sqlstore.Config) *manor {
+	t.Helper()
+	database.Log = zerolog.Nop()
+	store, err := sqlstore.Open(t.Context(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	m := &manor{store: store, people: &people{rights: map[bridge.UserID]bridge.Rights{
+	m := &manor{store: store, clock: &clock{}, people: &people{rights: map[bridge.UserID]bridge.Rights{
 		"@dana:example.org": {Member: true, DisplayName: "Dana"}, "@sam:example.org": {Member: true, DisplayName: "Sam"},
 		"@root:example.org": {Member: true, WorkspaceAdmin: true}, "@robot:example.org": {Member: true, Machine: true},
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
 	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
+		m.faulty.Store = store
 		m.engine = bridge.NewEngine(bridge.Parts{
-			Store: store, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: bridge.SystemClock{}, Unthreaded: bridge.UnthreadedDirect,
+			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: m.clock, Unthreaded: bridge.UnthreadedDirect,
 		})
 		c.Engine = m.engine
 	})

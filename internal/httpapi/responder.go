@@ -64,27 +64,21 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, who bridge.UserID)
 	return reply(w, http.StatusOK, s.views(r.Context(), who).of(q))
 }
 
-// pending gives the questions that wait for a person, newest first (section 7, "Pending"). It is one page: there is
-// nothing to go on from.
+// pending gives the questions that wait for a person, newest first (section 7, "Pending").
 func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
 	p, err := paramsOf(r)
 	if err != nil {
 		return err
 	}
-	limit, err := p.int("limit", listLimit)
+	l := bridge.PendingListing{Who: who}
+	if l.Limit, l.Cursor, err = p.page(); err != nil {
+		return err
+	}
+	found, next, err := s.Engine.PendingFor(r.Context(), l)
 	if err != nil {
 		return err
 	}
-	found, _, err := s.Engine.PendingFor(r.Context(), who, limit)
-	if err != nil {
-		return err
-	}
-	page := schema.Questions{Questions: make([]schema.Question, 0, len(found))}
-	views := s.views(r.Context(), who)
-	for _, q := range found {
-		page.Questions = append(page.Questions, views.of(q))
-	}
-	return reply(w, http.StatusOK, page)
+	return reply(w, http.StatusOK, pageOf(found, next, s.views(r.Context(), who).of))
 }
 
 // views shows questions to one person. Each room is looked up once.

@@ -22,12 +22,17 @@ type Engine interface {
 	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
 	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
 	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
+	// AskOnce and CancelOnce do the same once for a request that names itself; repeated, it gets the response that it got
+	// first. Another request of that name is CodeIdempotencyConflict.
+	AskOnce(ctx context.Context, q bridge.Question, o bridge.Once) (r bridge.Response, replayed bool, err error)
+	CancelOnce(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID, o bridge.Once) (r bridge.Response, replayed bool, err error)
 
 	// Show gives a question to a person who may answer it, or might have. Otherwise it is CodeNotFound or CodeNotEligible,
 	// or a *bridge.ErrRetry where that cannot be told now.
 	Show(ctx context.Context, who bridge.UserID, id bridge.QuestionID) (bridge.Question, error)
-	// PendingFor gives the pending questions that a person may answer, newest first, at most limit.
-	PendingFor(ctx context.Context, who bridge.UserID, limit int) (all []bridge.Question, more bool, err error)
+	// PendingFor gives the pending questions that a person may answer, newest first, and the cursor of the next page, "" on
+	// the last.
+	PendingFor(ctx context.Context, l bridge.PendingListing) (page []bridge.Question, next string, err error)
 	// Answer takes a person's answer. Whoever is late gets the question as it was settled; errors besides those of Show are
 	// why the answer is none, and leave the question pending.
 	Answer(ctx context.Context, who bridge.UserID, id bridge.QuestionID, c bridge.Choice) (bridge.Question, error)
@@ -42,6 +47,8 @@ type Config struct {
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
 	Log    zerolog.Logger
+	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
+	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 
@@ -93,7 +100,8 @@ type route struct {
 	handle  handler
 }
 
-// routes is every route of this API (The Question Protocol 1.1, section 7).
+// routes is every route of this API (The Question Protocol 1.1, section 7). Each is described in the folder openapi, with
+// every status and code that it may answer; the tests tell what is missing there, and what never comes.
 func (s *server) routes() []route {
 	return []route{
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
@@ -105,6 +113,7 @@ func (s *server) routes() []route {
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
 		{"GET " + certificate.KeysPath, s.keys},
+		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},
 		{"GET /readyz", s.readyz},
 	}

@@ -10,9 +10,10 @@ import (
 
 // The codes that only this API gives; the others are the domain's.
 const (
-	codeMalformed         bridge.Code = "malformed"          // not a document of the shape that is expected here
-	codeTooLarge          bridge.Code = "too_large"          // the body, its data, or the event that it would become
-	codeInvalidParameter  bridge.Code = "invalid_parameter"  // of the query string
+	codeMalformed         bridge.Code = "malformed"         // not a document of the shape that is expected here
+	codeTooLarge          bridge.Code = "too_large"         // the body, its data, or the event that it would become
+	codeInvalidParameter  bridge.Code = "invalid_parameter" // of the query string
+	codeInvalidKey        bridge.Code = "invalid_idempotency_key"
 	codeUnauthorized      bridge.Code = "unauthorized"       // no bearer token
 	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
 	codeInsufficientScope bridge.Code = "insufficient_scope" // a token that may not do this
@@ -34,6 +35,7 @@ var kinds = map[bridge.Code]kind{
 	codeMalformed:            {http.StatusBadRequest, "Malformed document"},
 	codeInvalidParameter:     {http.StatusBadRequest, "Invalid query parameter"},
 	bridge.CodeInvalidCursor: {http.StatusBadRequest, "Invalid cursor"},
+	codeInvalidKey:           {http.StatusBadRequest, "Invalid Idempotency-Key"},
 
 	codeUnauthorized: {http.StatusUnauthorized, "A bearer token is needed"},
 	codeInvalidToken: {http.StatusUnauthorized, "The bearer token is not valid"},
@@ -51,6 +53,7 @@ var kinds = map[bridge.Code]kind{
 
 	bridge.CodeRoomUnanswerable:    {http.StatusConflict, "Nobody could answer in this room"},
 	bridge.CodeElicitationConflict: {http.StatusConflict, "Another question has this elicitation_id"},
+	bridge.CodeIdempotencyConflict: {http.StatusConflict, "Another request had this Idempotency-Key"},
 	bridge.CodeSubjectConflict:     {http.StatusConflict, "The subject was asked about differently"},
 	bridge.CodePreviewIncomplete:   {http.StatusConflict, "What would be approved is not fully shown"},
 	bridge.CodeSubjectLapsed:       {http.StatusConflict, "What would be approved has lapsed"},

@@ -90,7 +90,9 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*brid
 		}
 		select {
 		case _, open := <-woken:
-			over = !open
+			if over = !open; over {
+				w.Header().Set("Connection", "close") // the next wait is for another server, or for this one's next start
+			}
 		case now := <-again.C:
 			over = !now.Before(end)
 			again.Reset(min(s.Reread, end.Sub(now)))

@@ -193,8 +193,9 @@ func TestD5Shutdown(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := h.question(h.get(waitPath(q.ID, "?timeout=30")), http.StatusOK); got.State != schema.Pending {
-		t.Errorf("a latecomer got %+v", got)
+	late := h.get(waitPath(q.ID, "?timeout=30"))
+	if got := h.question(late, http.StatusOK); got.State != schema.Pending || !late.last {
+		t.Errorf("a latecomer got %+v, the last on its connection: %t", got.State, late.last)
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %v", took)

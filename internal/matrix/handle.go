@@ -75,7 +75,7 @@ func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.I
 	if err != nil {
 		return err
 	}
-	in.Seq, in.Exposed, in.SentAt = ev.Seq, encrypted && !in.Encrypted, sentAt(in.SentAt, ev)
+	in.Seq, in.ReceivedAt, in.Exposed, in.SentAt = ev.Seq, ev.ReceivedAt, encrypted && !in.Encrypted, sentAt(in.SentAt, ev)
 	return w.engine.Receive(ctx, in)
 }
 

@@ -113,12 +113,16 @@ func limited(method string, path mautrix.ClientURLPath) string {
 
 // waits remembers until when the homeserver is to be spared what; see [limited].
 type waits struct {
-	clock bridge.Clock
-	mu    sync.Mutex
-	until map[string]time.Time
+	clock   bridge.Clock
+	limited func() // called for each wait that is asked for; may be nil
+	mu      sync.Mutex
+	until   map[string]time.Time
 }
 
 func (w *waits) begin(what string, after time.Duration) {
+	if w.limited != nil {
+		w.limited()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()

@@ -40,6 +40,7 @@ type Config struct {
 	Redactions Redactions
 
 	RequestTimeout time.Duration // of one request to the homeserver; 30 seconds unless set
+	Limited        func()        // called for each 429 of the homeserver; may be nil
 	RoomsAtOnce    int           // how many rooms' events are handled at once; 8 unless set
 }
 
@@ -125,6 +126,7 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 	}
 	hs := newHomeserver(as, cfg.RequestTimeout, clock)
 	rooms := &rooms{hs: hs, store: store}
+	hs.waits.limited = cfg.Limited
 	s := &Service{
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
 		rooms: rooms, sends: &sends{hs: hs, store: store, rooms: rooms, clock: clock, began: clock.Now()},

@@ -57,10 +57,25 @@ type Worker struct {
 	Parallel int
 	// Lease is how long a claimed effect belongs to us: longer than any handler takes.
 	Lease time.Duration
+	// Observe hears of each effect that was run: how it went, and how long that took. It may be nil.
+	Observe func(f bridge.Effect, r Result, took time.Duration)
+	// Grace is how long effects in hand may go on once Run is asked to end. One that is cut off stays owed.
+	Grace time.Duration
 
 	once sync.Once
 	wake chan struct{}
 }
+
+// Result is how one try of an effect went.
+type Result string
+
+// The results.
+const (
+	Done    Result = "done"
+	Held    Result = "held"     // it has to wait, and nothing is wrong
+	Failed  Result = "failed"   // it will be tried again
+	GivenUp Result = "given_up" // for good
+)
 
 const (
 	idle = 30 * time.Second // the longest sleep: a safety net, not the way work is found
@@ -80,13 +95,16 @@ func (w *Worker) Wake() {
 	}
 }
 
-// Run works until ctx ends, and returns after the effects in hand are done.
+// Run works until ctx ends, and returns after the effects in hand are done or cut off.
 func (w *Worker) Run(ctx context.Context) error {
 	w.init()
+	inHand, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(w.Grace, cut) })()
 	slots := make(chan struct{}, max(w.Parallel, 1))
 	var running sync.WaitGroup
 	defer running.Wait()
-	for {
+	for ctx.Err() == nil {
 		free := cap(slots) - len(slots)
 		var claimed []bridge.Effect
 		if free > 0 {
@@ -98,19 +116,17 @@ func (w *Worker) Run(ctx context.Context) error {
 		for _, f := range claimed {
 			slots <- struct{}{}
 			running.Go(func() {
-				w.do(ctx, f)
+				w.do(inHand, f)
 				<-slots
 				w.Wake()
 			})
-		}
-		if ctx.Err() != nil {
-			return nil
 		}
 		if len(claimed) > 0 && len(claimed) == free {
 			continue // there may be more, as soon as a slot is free
 		}
 		w.sleep(ctx)
 	}
+	return nil
 }
 
 func (w *Worker) sleep(ctx context.Context) {
@@ -138,43 +154,49 @@ func (w *Worker) do(ctx context.Context, f bridge.Effect) {
 		w.keep(ctx, f, w.Store.FailEffect(ctx, f.ID, "no handler for this kind"))
 		return
 	}
+	began := time.Now()
 	err := run(ctx, kind.Handler, f)
+	took := time.Since(began)
 	if ctx.Err() != nil && err != nil {
-		return // stopping: the lease ends, and the effect is claimed again
+		return // cut off: the lease ends, and the effect is claimed again
 	}
 	// What was done while we were asked to stop is written down all the same, or it would be done twice.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestStore)
 	defer cancel()
-	w.keep(ctx, f, w.record(storing, kind, f, err))
+	result, err := w.record(storing, kind, f, err)
+	if w.Observe != nil {
+		w.Observe(f, result, took)
+	}
+	w.keep(ctx, f, err)
 }
 
-// record stores how an effect went.
-func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err error) error {
+// record stores how an effect went. The error is of the store.
+func (w *Worker) record(ctx context.Context, kind Kind, f bridge.Effect, err error) (Result, error) {
 	var held *bridge.ErrHeld
 	var retry *bridge.ErrRetry
 	var impossible *bridge.ErrImpossible
 	switch {
 	case err == nil:
-		return w.Store.FinishEffect(ctx, f.ID)
+		return Done, w.Store.FinishEffect(ctx, f.ID)
 	case errors.As(err, &held): // not even tried
 		zerolog.Ctx(ctx).Debug().Str("reason", held.Reason).Msg("Held")
-		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
+		return Held, w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(held.Again), held.Reason)
 	case kind.Attempts == 1:
 		zerolog.Ctx(ctx).Warn().Err(err).Msg("An effect that is tried once failed")
-		return w.Store.FinishEffect(ctx, f.ID)
+		return GivenUp, w.Store.FinishEffect(ctx, f.ID)
 	case errors.As(err, &retry):
 		zerolog.Ctx(ctx).Warn().Err(err).Dur("after", retry.After).Msg("Told to come back")
-		return w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
+		return Failed, w.Store.PostponeEffect(ctx, f.ID, w.Clock.Now().Add(retry.After), err.Error())
 	case errors.As(err, &impossible):
 		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
-		return w.Store.FailEffect(ctx, f.ID, impossible.Reason)
+		return GivenUp, w.Store.FailEffect(ctx, f.ID, impossible.Reason)
 	case kind.Attempts > 0 && f.Failures+1 >= kind.Attempts:
 		zerolog.Ctx(ctx).Error().Err(err).Msg("Gave an effect up")
-		return w.Store.FailEffect(ctx, f.ID, err.Error())
+		return GivenUp, w.Store.FailEffect(ctx, f.ID, err.Error())
 	}
 	wait := Backoff(kind, f.Failures+1)
 	zerolog.Ctx(ctx).Warn().Err(err).Dur("after", wait).Msg("An effect failed and will be tried again")
-	return w.Store.RetryEffect(ctx, f.ID, w.Clock.Now().Add(wait), err.Error())
+	return Failed, w.Store.RetryEffect(ctx, f.ID, w.Clock.Now().Add(wait), err.Error())
 }
 
 // keep logs that a result could not be stored: the lease will end and the effect will run again, which every handler

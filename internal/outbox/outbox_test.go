@@ -249,3 +249,40 @@ func TestBackoffGrowsAndIsSpread(t *testing.T) {
 		}
 	}
 }
+
+// Asked to end, a worker begins nothing more; what it has in hand is finished and written down, or cut off and still owed.
+func TestEndingWithEffectsInHand(t *testing.T) {
+	for name, tt := range map[string]struct {
+		grace time.Duration
+		ends  func(ctx context.Context, release <-chan struct{}) error
+		want  []string
+	}{
+		"it finishes":          {time.Hour, func(_ context.Context, release <-chan struct{}) error { <-release; return nil }, []string{"finished"}},
+		"it fails":             {time.Hour, func(_ context.Context, release <-chan struct{}) error { <-release; return errors.New("no") }, []string{"retried"}},
+		"it hangs":             {time.Millisecond, func(ctx context.Context, _ <-chan struct{}) error { <-ctx.Done(); return ctx.Err() }, nil},
+		"it finishes, cut off": {time.Millisecond, func(ctx context.Context, _ <-chan struct{}) error { <-ctx.Done(); return nil }, []string{"finished"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(effect(), effect())
+			began, release := make(chan struct{}, 2), make(chan struct{})
+			k := outbox.Kind{Backoff: time.Hour, MaxBackoff: time.Hour, Handler: outbox.HandlerFunc(func(ctx context.Context, _ bridge.Effect) error {
+				began <- struct{}{}
+				return tt.ends(ctx, release)
+			})}
+			w := &outbox.Worker{Store: s, Clock: bridge.SystemClock{}, Kinds: map[bridge.EffectKind]outbox.Kind{kindTest: k}, Parallel: 1, Lease: time.Minute, Grace: tt.grace}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- w.Run(ctx) }()
+			<-began
+			stop()
+			close(release)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			expect(t, s, tt.want...)
+			if len(began) > 0 || len(s.changed) > 0 || len(s.effects) == 0 {
+				t.Error("it began another one")
+			}
+		})
+	}
+}

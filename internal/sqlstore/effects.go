@@ -29,11 +29,11 @@ func (s *Store) AddEffects(ctx context.Context, effects ...bridge.Effect) error 
 			}
 		}
 		for some := range slices.Chunk(effects, 500) {
-			args := make([]any, 0, 6*len(some))
+			args := make([]any, 0, 7*len(some))
 			for _, e := range some {
-				args = append(args, orNull(e.Question), e.Lane, e.Kind, e.Key, e.Due, e.Payload)
+				args = append(args, orNull(e.Question), e.Lane, e.Kind, e.Key, e.Due, e.Due, e.Payload)
 			}
-			_, err := s.exec(ctx, insertEffects+placeholders(len(some), 6), args...)
+			_, err := s.exec(ctx, insertEffects+placeholders(len(some), 7), args...)
 			if orphaned(err) {
 				return notFound("question")
 			}
@@ -45,7 +45,7 @@ func (s *Store) AddEffects(ctx context.Context, effects ...bridge.Effect) error 
 	})
 }
 
-const insertEffects = `INSERT INTO effects (question, lane, kind, key, due, payload) VALUES `
+const insertEffects = `INSERT INTO effects (question, lane, kind, key, due, owed_since, payload) VALUES `
 
 // ClaimEffects implements [bridge.Outbox]. The Due of a claimed effect is when its lease ends.
 func (s *Store) ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) (claimed []bridge.Effect, err error) {

@@ -17,7 +17,9 @@ func (s *Store) HotQueries() map[string]string {
 		}
 		return query
 	}
-	cursor := cursorAfter(bridge.Question{ID: "q"})
+	place := bridge.Place{ID: "q"}
+	cursor := place.Cursor()
+	pending, _ := pendingAfter([]bridge.ConversationID{"!a", "!b"}, &place)
 	return map[string]string{
 		"question":                selectQuestion,
 		"question by elicitation": selectByElicitation,
@@ -26,6 +28,8 @@ func (s *Store) HotQueries() map[string]string {
 		"settle":                  settle,
 		"forget":                  forget,
 		"pending in":              selectPending,
+		"pending after":           pending,
+		"response":                selectResponse,
 		"settled since":           selectSettled,
 		"list":                    page(bridge.Listing{}),
 		"list, next page":         page(bridge.Listing{Cursor: cursor}),
@@ -44,6 +48,10 @@ func (s *Store) HotQueries() map[string]string {
 		"token":                   tokenByHash,
 		"claim deliveries":        s.claimDeliveries(),
 		"next delivery":           nextDelivery,
+		"count what is pending":   countPending,
+		"count what is owed":      countOwed,
+		"count the inbox":         countInbox,
+		"oldest delivery":         oldestDelivery,
 	}
 }
 
@@ -70,3 +78,6 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 	g.end(err)
 	return err
 }
+
+// CheckServing is one look at the serving lock.
+func (s *Store) CheckServing(ctx context.Context) error { return s.checkServing(ctx) }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -114,54 +113,76 @@ func (s *Store) ListQuestions(ctx context.Context, l bridge.Listing) ([]bridge.Q
 		return all, "", nil
 	}
 	all = all[:limit]
-	return all, cursorAfter(all[limit-1]), nil
+	return all, all[limit-1].Place().Cursor(), nil
 }
 
 // listing writes the query for a page; its last placeholder is the limit.
 func listing(l bridge.Listing) (query string, args []any, err error) {
-	var b strings.Builder
-	b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE asker = $1`)
-	args = []any{l.Asker}
-	add := func(condition string, values ...any) {
-		for _, value := range values {
-			args = append(args, value)
-			condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(args)), 1)
-		}
-		b.WriteString(" AND " + condition)
-	}
+	p := page{args: []any{l.Asker}}
+	p.b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE asker = $1`)
 	if l.State != "" {
-		add("state = ?", l.State)
+		p.where("state = ?", l.State)
 	}
 	if l.CorrelationID != nil {
-		add("correlation_id = ?", l.CorrelationID)
+		p.where("correlation_id = ?", l.CorrelationID)
 	}
 	if l.Cursor != "" {
-		at, id, err := readCursor(l.Cursor)
+		place, err := bridge.ReadCursor(l.Cursor)
 		if err != nil {
 			return "", nil, err
 		}
-		add("(created_at, id) < (?, ?)", at, id)
+		p.after(place)
 	}
-	b.WriteString(" ORDER BY created_at DESC, id DESC LIMIT $" + strconv.Itoa(len(args)+1))
-	return b.String(), args, nil
+	return p.query(), p.args, nil
 }
 
-// A cursor names the last question of a page by its place in the order, so that later questions change no later page.
-func cursorAfter(q bridge.Question) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", q.CreatedAt.UnixMilli(), q.ID))
+// page is the query for a page of questions, newest first.
+type page struct {
+	b    strings.Builder
+	args []any
 }
 
-func readCursor(cursor string) (at int64, id string, err error) {
-	plain, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err == nil {
-		before, after, _ := strings.Cut(string(plain), " ")
-		id = after
-		at, err = strconv.ParseInt(before, 10, 64)
+func (p *page) where(condition string, values ...any) {
+	for _, value := range values {
+		p.args = append(p.args, value)
+		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(p.args)), 1)
 	}
-	if err != nil || id == "" {
-		return 0, "", &bridge.Error{Code: bridge.CodeInvalidCursor, Reason: "this is not a cursor of a list of questions"}
+	p.b.WriteString(" AND " + condition)
+}
+
+// after leaves out what stands up to a place, so that later questions change no later page.
+func (p *page) after(place bridge.Place) {
+	p.where("(created_at, id) < (?, ?)", place.CreatedAt, place.ID)
+}
+
+func (p *page) query() string {
+	return p.b.String() + " ORDER BY created_at DESC, id DESC LIMIT $" + strconv.Itoa(len(p.args)+1)
+}
+
+// PendingAfter implements [bridge.Store].
+func (s *Store) PendingAfter(ctx context.Context, convs []bridge.ConversationID, after *bridge.Place, limit int) ([]bridge.Question, error) {
+	if len(convs) == 0 {
+		return nil, nil
 	}
-	return at, id, nil
+	query, args := pendingAfter(convs, after)
+	all, err := list(ctx, s, scanQuestion, query, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("pending questions of %d conversations: %w", len(convs), err)
+	}
+	return all, nil
+}
+
+// pendingAfter writes the query; its last placeholder is the limit.
+func pendingAfter(convs []bridge.ConversationID, after *bridge.Place) (query string, args []any) {
+	p := page{}
+	for _, conv := range convs {
+		p.args = append(p.args, conv)
+	}
+	p.b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE state = 'pending' AND conversation IN (` + numbered(len(convs)) + `)`)
+	if after != nil {
+		p.after(*after)
+	}
+	return p.query(), p.args
 }
 
 // PendingIn implements [bridge.Store].

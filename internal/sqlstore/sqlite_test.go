@@ -197,22 +197,3 @@ func TestErased(t *testing.T) {
 	}
 	equal(t, "known still", must(s.StoreEvents(t.Context(), batch))(t), 0)
 }
-
-// One process at a time serves a database; others may open it for a moment.
-func TestServing(t *testing.T) {
-	both(t, func(t *testing.T, d database) {
-		serving := d
-		serving.Serving, serving.MaxOpenConns = true, 1
-		s := serving.open(t)
-		ask(t, s, 1, room)
-		_, err := sqlstore.Open(t.Context(), serving.Config)
-		var served *sqlstore.ErrServed
-		if !errors.As(err, &served) || served.Holder == "" || served.Holder == "unknown" {
-			t.Fatalf("a second one: %v", err)
-		}
-		t.Log(err)
-		ask(t, d.open(t), 2, room) // a command beside it
-		noError(t, s.Close())
-		ask(t, serving.open(t), 3, room)
-	})
-}

@@ -38,6 +38,8 @@ type Config struct {
 	// Serving takes the lock that one process at a time may hold; ErrServed says that another has it. Commands that
 	// only look or change a token open without it.
 	Serving bool
+	// Waiting makes Open wait for that other one to end. It is called once, with who that is, if there is one.
+	Waiting func(holder string)
 	Log     zerolog.Logger
 }
 
@@ -46,7 +48,8 @@ type Store struct {
 	db      *dbutil.Database
 	dialect dialect
 	gate    gate
-	release func() // gives the serving lock back
+	path    string // of SQLite's file
+	serving serving
 }
 
 // Open opens the database, makes it if there is none (SQLite), and brings its schema up to date. One written by a newer
@@ -63,7 +66,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 }
 
 func connect(c Config) (*Store, error) {
-	s := &Store{release: func() {}}
+	s := &Store{path: c.Path, serving: serving{release: func() {}}}
 	config := dbutil.Config{}
 	switch c.Type {
 	case SQLite:
@@ -104,11 +107,11 @@ func connect(c Config) (*Store, error) {
 
 func (s *Store) prepare(ctx context.Context, c Config) error {
 	if c.Serving {
-		release, err := s.serve(ctx, c)
+		lock, err := s.serve(ctx, c)
 		if err != nil {
 			return err
 		}
-		s.release = release
+		s.serving = lock
 	}
 	if err := s.db.RawDB.PingContext(ctx); err != nil {
 		return err
@@ -119,7 +122,7 @@ func (s *Store) prepare(ctx context.Context, c Config) error {
 // Close ends every connection and gives the serving lock back.
 func (s *Store) Close() error {
 	err := s.db.Close()
-	s.release()
+	s.serving.release()
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/egress"
+	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/outbox"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
@@ -216,6 +217,9 @@ func receive(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Req
 		n++
 		this := n
 		mu.Unlock()
+		if err := apitest.Webhook(r.Header, body); err != nil && !strings.Contains(string(body), `"webhook.test"`) {
+			t.Errorf("an event is not as it is described: %v\n%s", err, body)
+		}
 		rec.came <- got{r.Header.Clone(), string(body)}
 		if answer != nil {
 			answer(this, w, r)
