@@ -15,8 +15,8 @@ import (
 
 const outcomeKey = "dev.superpipeline.question.outcome"
 
-// newEncryptedStage is a stage whose bridge encrypts.
-func newEncryptedStage(t *testing.T) *stage {
+// newEncryptedStage is a stage whose bridge encrypts, with further changes of its configuration.
+func newEncryptedStage(t *testing.T, changes ...func(*config.Config)) *stage {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "pickle.key")
 	if err := os.WriteFile(key, []byte("a key for tests, which is long enough"), 0o600); err != nil {
@@ -24,6 +24,9 @@ func newEncryptedStage(t *testing.T) *stage {
 	}
 	return newStageWith(t, func(c *config.Config) {
 		c.Encryption.Enabled, c.Encryption.PickleKey = true, config.Secret{File: key}
+		for _, change := range changes {
+			change(c)
+		}
 	})
 }
 
