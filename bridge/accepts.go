@@ -107,8 +107,9 @@ func (q Question) weighty(c Choice) bool {
 }
 
 // Allows says whether the person may choose what they chose so far, which may be less than an answer: what only admins
-// may choose, and what the subject demands of everything that does not decline it (question.v2, "subject"; DESIGN
-// "Answering a question that has a subject"). Declining needs no subject, and no rule about the subject blocks it.
+// may choose, what the subject demands of everything that does not decline it (question.v2, "subject"; DESIGN
+// "Answering a question that has a subject"), and what takes more than a weak proof of who they are. Declining needs no
+// subject, and no rule about the subject blocks it.
 func (q Question) Allows(c Choice, r Rights, now time.Time) error {
 	options := q.chosen(c)
 	for _, o := range options {
@@ -116,6 +117,19 @@ func (q Question) Allows(c Choice, r Rights, now time.Time) error {
 			return refusal(CodeAdminsOnly, texts.AdminsOnly)
 		}
 	}
+	if err := q.allowsAbout(c, options, now); err != nil {
+		return err
+	}
+	for _, o := range options { // last: whatever else refuses it, another way of signing in would not help
+		if r.Weak && (o.Requires != "" || o.Meaning == Approve && q.Subject != nil) {
+			return refusal(CodeWeakSignIn, texts.WeakSignIn(string(q.ID)))
+		}
+	}
+	return nil
+}
+
+// allowsAbout says what the question's subject demands of the options that were chosen.
+func (q Question) allowsAbout(c Choice, options []Option, now time.Time) error {
 	if q.Subject != nil && len(options) > 1 {
 		return refusal(CodeInvalidOption, texts.ChooseOne)
 	}

@@ -46,5 +46,8 @@ const (
 	ViaReply      Via = "reply"      // prose in a conversation
 	ViaReaction   Via = "reaction"   // a reaction to the question's message
 	ViaStructured Via = "structured" // a structured answer event
-	ViaAPI        Via = "api"        // the HTTP responder API
+	ViaAPI        Via = "api"        // the HTTP responder API, with a token of the person's own
+	// ViaOpenID is the HTTP responder API, by somebody who signed in with a Matrix OpenID token. Such a token names no
+	// audience: every service that was given one could have passed it on, and signed in as that person.
+	ViaOpenID Via = "openid"
 )

@@ -47,7 +47,7 @@ func at(lines []string, i int) string {
 }
 
 var (
-	surfaces      = []bridge.Via{bridge.ViaReply, bridge.ViaReaction, bridge.ViaStructured, bridge.ViaAPI}
+	surfaces      = []bridge.Via{bridge.ViaReply, bridge.ViaReaction, bridge.ViaStructured, bridge.ViaAPI, bridge.ViaOpenID}
 	meanings      = []bridge.Meaning{bridge.Approve, bridge.Reject, bridge.Revise, bridge.Choose, bridge.Defer}
 	subjectStates = []string{"none", "complete", "incomplete", "lapsed", "mismatch", "superseded"}
 	// people are the responders: @target answers a question that is for them alone, @other the same question.
@@ -80,18 +80,22 @@ func answersTable(t *testing.T) string {
 		name     string
 		requires string
 		byReply  bridge.ByReply
+		openID   bool
+		surfaces []bridge.Via
 	}{
-		{"anybody may choose it", "", bridge.ByReplyNever},
-		{"it requires a workspace admin", bridge.RequiresWorkspaceAdmin, bridge.ByReplyNever},
-		{"anybody may choose it, and approvals.by_reply is complete", "", bridge.ByReplyComplete},
+		{"anybody may choose it", "", bridge.ByReplyNever, false, surfaces},
+		{"it requires a workspace admin", bridge.RequiresWorkspaceAdmin, bridge.ByReplyNever, false, surfaces},
+		{"anybody may choose it, and approvals.by_reply is complete", "", bridge.ByReplyComplete, false, surfaces},
+		{"anybody may choose it, and auth.openid.may_approve is true", "", bridge.ByReplyNever, true, surfaces[4:]},
+		{"it requires a workspace admin, and auth.openid.may_approve is true", bridge.RequiresWorkspaceAdmin, bridge.ByReplyNever, true, surfaces[4:]},
 	} {
-		b.ByReply = section.byReply
+		b.ByReply, b.OpenIDMayApprove = section.byReply, section.openID
 		fmt.Fprintf(&out, "# %s\n%-10s %-8s %-11s", section.name, "surface", "meaning", "subject")
 		for _, who := range people {
 			fmt.Fprintf(&out, " %-18s", strings.TrimSuffix(string(who[1:]), ":ex.org"))
 		}
 		out.WriteByte('\n')
-		for _, via := range surfaces {
+		for _, via := range section.surfaces {
 			for _, meaning := range meanings {
 				for _, state := range subjectStates {
 					fmt.Fprintf(&out, "%-10s %-8s %-11s", via, meaning, state)
@@ -145,8 +149,10 @@ func (b *bench) cell(via bridge.Via, meaning bridge.Meaning, state, requires str
 		given = &bridge.SubjectRef{ID: names.ID, Digest: "d1", Schema: names.Schema, Revision: names.Revision}
 	}
 	before := b.get(q.ID)
-	if via == bridge.ViaAPI {
-		return b.answered(q.ID, who, before, given)
+	if via == bridge.ViaAPI || via == bridge.ViaOpenID {
+		c := pick("it")
+		c.Via, c.Subject = via, given
+		return b.answered(q.ID, who, before, c)
 	}
 	root, told := b.root(q.ID), len(b.room.said())
 	act := map[bridge.Via]bridge.Act{
@@ -170,9 +176,9 @@ func (b *bench) cell(via bridge.Via, meaning bridge.Meaning, state, requires str
 	return b.settledBy(before, after, who)
 }
 
-func (b *bench) answered(id bridge.QuestionID, who bridge.UserID, before bridge.Question, given *bridge.SubjectRef) string {
+func (b *bench) answered(id bridge.QuestionID, who bridge.UserID, before bridge.Question, c bridge.Choice) string {
 	b.t.Helper()
-	q, err := b.Answer(b.ctx, who, id, bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"it"}}}, Subject: given})
+	q, err := b.Answer(b.ctx, who, id, c)
 	after := b.get(id)
 	if err != nil {
 		if after.State != before.State {

@@ -96,6 +96,9 @@ type Rights struct {
 	IsAsker        bool // the asker itself, or an account of it
 	WorkspaceAdmin bool
 	Unreadable     bool
+	// Weak is set by the engine where who they are was shown by something that another service may have passed on, and the
+	// operator has not allowed to approve by it: see [ViaOpenID].
+	Weak bool
 }
 
 // Notifier wakes whoever waits for a question, after commit.

@@ -108,22 +108,6 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// undelivered records why a question could not be posted, and passes on what the outbox needs to know.
-func (e *Engine) undelivered(ctx context.Context, q Question, err error) error {
-	var held *ErrHeld
-	var impossible *ErrImpossible
-	switch {
-	case errors.As(err, &held):
-		if serr := e.Store.SetDelivery(ctx, q.ID, Delivery{State: Queued, Reason: held.Reason}); serr != nil {
-			return serr
-		}
-		return err
-	case errors.As(err, &impossible):
-		return e.Store.SetDelivery(ctx, q.ID, Delivery{State: impossible.State, Reason: impossible.Reason})
-	}
-	return err
-}
-
 // posted saves what was posted. Much may have happened while it was being posted: a step may have been answered, the
 // room may have been closed or replaced. So the change is applied to the posting as it stands now; a step that came up
 // meanwhile is still to be shown, and what is known of the room stays known.
@@ -176,6 +160,9 @@ func (e *Engine) update(ctx context.Context, q Question, p Posting, f Effect) er
 		return e.controls(ctx, q.ID, f.Key)
 	}
 	change, err := e.Channel.Updated(ctx, q, p, nil, f.Key)
+	if err != nil && p.Moving {
+		return e.undelivered(ctx, q, err)
+	}
 	if err != nil {
 		return ended(ctx, err)
 	}

@@ -38,7 +38,7 @@ const (
 	ByReplyComplete ByReply = "complete"
 )
 
-// Parts is what an engine is made of. Owed, Deadline and Observer may be nil.
+// Parts is what an engine is made of. Quota, Owed, Deadline and Observer may be nil.
 type Parts struct {
 	Store      Store
 	Channel    Channel
@@ -49,6 +49,9 @@ type Parts struct {
 	Clock      Clock
 	Unthreaded Unthreaded
 	ByReply    ByReply
+	Quota      func(asker AgentID) Quota
+	// OpenIDMayApprove lets [ViaOpenID] do what a person's own token may.
+	OpenIDMayApprove bool
 	// Owed is called after a commit that added effects, Deadline after one that added a question.
 	Owed     func()
 	Deadline func(time.Time)
@@ -60,6 +63,9 @@ type Engine struct{ Parts }
 
 // NewEngine makes an engine of its parts.
 func NewEngine(p Parts) *Engine {
+	if p.Quota == nil {
+		p.Quota = func(AgentID) Quota { return Quota{} }
+	}
 	if p.Owed == nil {
 		p.Owed = func() {}
 	}
@@ -74,7 +80,7 @@ func NewEngine(p Parts) *Engine {
 
 // Ask stores a question and owes its posting. An equal ask under the same elicitation id gives the stored question and
 // created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
-// CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict.
+// CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict, CodeQuotaExceeded.
 func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
 	return e.askWith(ctx, q, func(context.Context, Question) error { return nil })
 }
@@ -104,7 +110,7 @@ func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.
 		}
 		return with(ctx, q)
 	})
-	if CodeOf(err) == CodeElicitationConflict { // lost a race with an equal ask, perhaps
+	if code := CodeOf(err); code == CodeElicitationConflict || code == CodeQuotaExceeded { // lost a race with an equal ask, perhaps
 		if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 			return earlier, false, err
 		}
@@ -138,15 +144,16 @@ func (e *Engine) earlier(ctx context.Context, q Question) (Question, bool, error
 	return earlier, true, nil
 }
 
-// checkTarget refuses a direct question to somebody who could not answer it. Rights that cannot be read now are read
-// again when there is an answer.
+// checkTarget refuses a direct question to somebody who could not answer it. Who is there cannot be read now, perhaps:
+// then it is read when the question is posted, and again when there is an answer.
 func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	if q.Scope != Direct {
 		return nil
 	}
 	r, err := e.rights(ctx, q, q.Target, false)
 	switch {
-	case r.Unreadable, err == nil && r.Member && !r.Machine && !r.IsAsker:
+	case r.Machine, r.IsAsker:
+	case r.Unreadable, err == nil && r.Member:
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the target's rights: %w", err)
@@ -154,8 +161,8 @@ func (e *Engine) checkTarget(ctx context.Context, q Question) error {
 	return &Error{CodeTargetNotPermitted, "/target_user_id", "the target is not a person who has joined the room"}
 }
 
-// rights reads what a person may do; fresh trusts no copy of the conversation's state. That somebody is no member is not believed of a copy, which may be behind: whoever
-// has just joined would be refused for good.
+// rights reads what a person may do; fresh trusts no copy of the conversation's state. That somebody is no member is not
+// believed of a copy, which may be behind: whoever has just joined would be refused for good.
 func (e *Engine) rights(ctx context.Context, q Question, who UserID, fresh bool) (Rights, error) {
 	r, err := e.Gatekeeper.Rights(ctx, q, who, fresh)
 	if fresh || err != nil || r.Unreadable || r.Member || r.Machine || r.IsAsker {

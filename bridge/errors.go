@@ -21,6 +21,7 @@ const (
 	CodeTargetNotPermitted  Code = "target_not_permitted"
 	CodeInvalidQuestion     Code = "invalid_question"
 	CodeInvalidCursor       Code = "invalid_cursor"
+	CodeQuotaExceeded       Code = "quota_exceeded"
 	CodeNotEligible         Code = "not_eligible"
 	CodeAdminsOnly          Code = "admins_only"
 	CodeInvalidOption       Code = "invalid_option"
@@ -42,6 +43,9 @@ const (
 	CodeNotByReply          Code = "not_by_reply"
 	CodeUnreadable          Code = "unreadable"
 	CodeDeviceUntrusted     Code = "device_untrusted"
+	CodeWeakSignIn          Code = "weak_sign_in"
+	CodeServerNotListed     Code = "server_not_listed"
+	CodeOpenIDRefused       Code = "openid_token_refused"
 )
 
 // Error is a refusal that may be shown: it names the rule and never what a person wrote.
@@ -66,7 +70,7 @@ func refusal(code Code, reason string) error { return &Error{Code: code, Reason:
 
 // ErrHeld is returned by a channel that cannot post yet: the question waits, nothing is wrong.
 type ErrHeld struct {
-	Reason string
+	Reason string        // of a [Delivery], where it is about one
 	Again  time.Duration // how soon it is worth another try
 }
 
@@ -75,10 +79,20 @@ func (e *ErrHeld) Error() string { return "held: " + e.Reason }
 // ErrImpossible is returned by a channel when no further try can help.
 type ErrImpossible struct {
 	State  DeliveryState // Failed or Unanswerable
-	Reason string
+	Reason string        // of a [Delivery], where it is about one
 }
 
 func (e *ErrImpossible) Error() string { return "impossible: " + e.Reason }
+
+// ErrDelayed is around an error of a channel that could not post and is worth another try. It says why the question does
+// not stand in its conversation meanwhile.
+type ErrDelayed struct {
+	Reason string // of a [Delivery]
+	Err    error
+}
+
+func (e *ErrDelayed) Error() string { return e.Reason + ": " + e.Err.Error() }
+func (e *ErrDelayed) Unwrap() error { return e.Err }
 
 // ErrRetry is returned by a channel whose peer said when to come back, and by the engine for what cannot be read now.
 type ErrRetry struct {

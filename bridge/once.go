@@ -90,7 +90,7 @@ func (e *Engine) once(ctx context.Context, o Once, do func(keeper) (Question, er
 		}
 		return err
 	})
-	if errors.Is(err, errRepeated) {
+	if errors.Is(err, errRepeated) || CodeOf(err) == CodeQuotaExceeded { // the equal one took the last place, perhaps
 		r, replayed, again := e.before(ctx, o)
 		if replayed || again != nil {
 			return r, replayed, again

@@ -79,6 +79,7 @@ type Question struct {
 	Answer      *Answer
 	SettledAt   *time.Time
 	CancelledBy CancelledBy
+	DismissedBy UserID // who, where CancelledBy is ByResponder
 	Reason      string // why it was cancelled, if there is more to say
 	Delivery    Delivery
 }
@@ -183,29 +184,4 @@ const (
 	ByAsker     CancelledBy = "asker"
 	ByResponder CancelledBy = "responder"
 	Superseded  CancelledBy = "superseded"
-)
-
-// Delivery says whether anybody could have seen the question.
-type Delivery struct {
-	State   DeliveryState
-	Message MessageID // the current message, once posted
-	Reason  string    // why not, as a stable word or a sentence for people
-}
-
-// Reasons that something is decided by; every other reason is for people.
-const (
-	ReasonRedacted     = "redacted"      // the question's message was removed: nobody can answer it in the room
-	ReasonRoomUpgraded = "room_upgraded" // the room was replaced, and the question is not yet in the new one
-	ReasonNotInRoom    = "bot_not_in_room"
-)
-
-// DeliveryState is how far a question came.
-type DeliveryState string
-
-// The delivery states.
-const (
-	Queued       DeliveryState = "queued"
-	Posted       DeliveryState = "posted"
-	Failed       DeliveryState = "failed"
-	Unanswerable DeliveryState = "unanswerable"
 )

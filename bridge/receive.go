@@ -159,7 +159,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 }
 
 func (e *Engine) dismiss(ctx context.Context, r *reception) error {
-	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, At: e.Clock.Now()}
+	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, DismissedBy: r.in.Sender, At: e.Clock.Now()}
 	_, _, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
 		var err error

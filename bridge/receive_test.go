@@ -253,8 +253,8 @@ func TestDismissed(t *testing.T) {
 	q := b.ask(b.question())
 	in := b.reply("@dana:ex.org", q.ID, "no thanks")
 	b.receive(in) // the same event again is nobody's being late
-	if got := b.get(q.ID); got.State != bridge.Cancelled || got.CancelledBy != bridge.ByResponder {
-		t.Errorf("stands at %s by %s", got.State, got.CancelledBy)
+	if got := b.get(q.ID); got.State != bridge.Cancelled || got.CancelledBy != bridge.ByResponder || got.DismissedBy != "@dana:ex.org" {
+		t.Errorf("stands at %s by %s, %s", got.State, got.CancelledBy, got.DismissedBy)
 	}
 	b.reply("@sam:ex.org", q.ID, "no thanks")
 	if said := b.room.said(); !contains(said, []string{"tell stale cancelled @sam:ex.org"}) || slices.Contains(said, "tell stale cancelled @dana:ex.org") {

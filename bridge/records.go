@@ -47,6 +47,7 @@ type Token struct {
 	Hash      [32]byte // SHA-256 of the secret
 	Rooms     []string // room ids, aliases or codes, as granted; "*" for every room
 	Scopes    []string // ask, read, cancel; empty for all three
+	Session   bool     // of a User who signed in with a Matrix OpenID token: see [ViaOpenID]
 	CreatedAt time.Time
 	ExpiresAt *time.Time
 	RevokedAt *time.Time

@@ -99,15 +99,18 @@ func (e *Engine) mayAnswer(ctx context.Context, who UserID, q Question) (bool, e
 	return q.Permits(who, rights) == nil, nil
 }
 
-// Answer takes an answer that a person gave outside the conversation. Rights are read anew for whatever approves or needs
-// more than being there. Whoever comes late gets the question as it was settled, without an error. Errors are *Error as
-// [Engine.Show], [Question.Accepts] and [Question.Allows] give them, or *ErrRetry; the question stays pending then.
+// Answer takes an answer that a person gave outside the conversation. Its Via says how they signed in: ViaAPI, and whatever
+// else it is counts as ViaOpenID, the weaker one. Rights are read anew for whatever approves or needs more than being
+// there. Whoever comes late gets the question as it was settled, without an error. Errors are *Error as [Engine.Show],
+// [Question.Accepts] and [Question.Allows] give them, or *ErrRetry; the question stays pending then.
 func (e *Engine) Answer(ctx context.Context, who UserID, id QuestionID, c Choice) (Question, error) {
 	q, err := e.Show(ctx, who, id)
 	if err != nil || q.State.Terminal() {
 		return q, err
 	}
-	c.Via = ViaAPI
+	if c.Via != ViaAPI {
+		c.Via = ViaOpenID
+	}
 	r, err := e.permitted(ctx, q, who, q.matters(c))
 	if err != nil {
 		return Question{}, err
@@ -131,6 +134,7 @@ func (q Question) matters(c Choice) bool {
 // answerOf makes the answer of an accepted choice, complete with the certificate of what it approves.
 func (e *Engine) answerOf(q Question, c Choice, r Rights, who UserID, event InteractionID) (Answer, error) {
 	now := e.Clock.Now()
+	r.Weak = c.Via == ViaOpenID && !e.OpenIDMayApprove
 	a, err := q.Accepts(c, r, now)
 	if err != nil {
 		return Answer{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 func pick(id bridge.OptionID) bridge.Choice {
-	return bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{id}}}}
+	return bridge.Choice{Via: bridge.ViaAPI, Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{id}}}}
 }
 
 func (b *bench) code(err error, want bridge.Code) {
@@ -33,9 +33,7 @@ func TestAnsweredOutsideTheRoom(t *testing.T) {
 	if b.get(q.ID).State != bridge.Pending {
 		t.Fatal("a refused answer settled the question")
 	}
-	c := pick("skip")
-	c.Via = bridge.ViaReply // the surface is not the caller's to say
-	first, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, c)
+	first, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, pick("skip"))
 	if err != nil || first.State != bridge.Answered || first.Answer.By != (bridge.Responder{ID: "@dana:ex.org", DisplayName: "Dana"}) || first.Answer.Via != bridge.ViaAPI {
 		t.Fatalf("answered: %+v, %v", first.Answer, err)
 	}
@@ -150,6 +148,28 @@ func TestPendingForAPerson(t *testing.T) {
 	} {
 		if got, more := ids(c.who, c.limit); fmt.Sprint(got) != fmt.Sprint(c.want) || more != c.more {
 			t.Errorf("%s, at most %d: %v, more: %v", c.who, c.limit, got, more)
+		}
+	}
+}
+
+// TestWhatIsNotSaidOfASignInIsWeak: a surface that does not say how somebody signed in gets no approval past.
+func TestWhatIsNotSaidOfASignInIsWeak(t *testing.T) {
+	b := newBench(t)
+	for _, via := range []bridge.Via{"", bridge.ViaOpenID, bridge.ViaStructured, "new"} {
+		q, err := b.about("s"+string(via), 1, "D1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := pick("yes")
+		c.Via, c.Subject = via, &q.Subject.SubjectRef
+		_, err = b.Answer(b.ctx, "@dana:ex.org", q.ID, c)
+		b.code(err, bridge.CodeWeakSignIn)
+		if b.get(q.ID).State != bridge.Pending {
+			t.Errorf("%q: it settled", via)
+		}
+		c.Items[0].Selected[0] = "skip"
+		if got, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, c); err != nil || got.Answer.Via != bridge.ViaOpenID {
+			t.Errorf("%q: %+v, %v", via, got.Answer, err)
 		}
 	}
 }

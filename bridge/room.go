@@ -196,8 +196,8 @@ func (e *Engine) Moved(ctx context.Context, from, to ConversationID) error {
 	return err
 }
 
-// Changed tells the engine that who is in a conversation changed: questions that were held there are tried again, and
-// those that could not be answered because we were not there can be again.
+// Changed tells the engine that it changed who is in a conversation, or who may do what there: questions that were held
+// there are tried again, and those that could not be posted or answered because we were not there, or might not write.
 func (e *Engine) Changed(ctx context.Context, conv ConversationID) error {
 	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
 		pending, err := e.Store.PendingIn(ctx, conv, manyPending)
@@ -218,19 +218,11 @@ func (e *Engine) Changed(ctx context.Context, conv ConversationID) error {
 }
 
 func (e *Engine) tryAgain(ctx context.Context, q Question) error {
-	wasAway := q.Delivery.State == Unanswerable && q.Delivery.Reason == ReasonNotInRoom
-	switch {
-	case q.Delivery.State == Queued:
+	switch d := q.Delivery; {
+	case d.State == Queued:
 		return e.Store.HastenEffects(ctx, q.ID, e.Clock.Now())
-	case wasAway && q.Delivery.Message != "":
-		return e.Store.SetDelivery(ctx, q.ID, Delivery{State: Posted, Message: q.Delivery.Message})
-	case wasAway:
-		if err := e.Store.SetDelivery(ctx, q.ID, Delivery{State: Queued}); err != nil {
-			return err
-		}
-		return e.Store.AddEffects(ctx, Effect{
-			Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: e.Clock.Now(),
-		})
+	case d.State == Unanswerable && d.Reason == ReasonNotInRoom, d.State == Failed && d.Reason == ReasonNotPermitted:
+		return e.revive(ctx, q)
 	}
 	return nil
 }

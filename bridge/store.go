@@ -32,6 +32,10 @@ type Store interface {
 	// AskedAbout gives what an asker asked in a conversation about any revision of a subject: the pending questions, and
 	// those about the highest revision. Nobody else asks about it until the transaction ends.
 	AskedAbout(ctx context.Context, asker AgentID, conv ConversationID, subject string) ([]Question, error)
+	// QuotaReached says whether as many questions are pending as a quota lets: of an asker, and in a conversation, whoever
+	// asked them. Whoever calls it next for the same asker or conversation waits until the transaction ends, so that
+	// nobody goes beyond a quota together.
+	QuotaReached(ctx context.Context, asker AgentID, conv ConversationID, quota Quota) (byAsker, there bool, err error)
 	// SettledSince says whether a question of the conversation was settled after a time.
 	SettledSince(ctx context.Context, conv ConversationID, at time.Time) (bool, error)
 
@@ -120,6 +124,7 @@ type Settlement struct {
 	Revision    int   // -1 for any
 	Answer      *Answer
 	CancelledBy CancelledBy
+	DismissedBy UserID // with ByResponder
 	Reason      string
 	At          time.Time
 }

@@ -5,12 +5,15 @@ import "context"
 // ask stores a pending question with what it owes, in the caller's transaction, and withdraws the questions that it
 // supersedes: those of the same asker in the same conversation about a lower revision of the same subject. A question
 // about a lower revision than one that was asked about, or about the same one with another digest or schema, is
-// CodeSubjectConflict. (DESIGN "Answering a question that has a subject".)
+// CodeSubjectConflict, and one beyond the quota CodeQuotaExceeded. (DESIGN "Answering a question that has a subject".)
 func (e *Engine) ask(ctx context.Context, q Question, owed ...Effect) (superseded []Question, err error) {
 	if q.Subject != nil {
 		if superseded, err = e.supersede(ctx, q); err != nil {
 			return nil, err
 		}
+	}
+	if err := e.withinQuota(ctx, q); err != nil {
+		return nil, err
 	}
 	if err := e.Store.CreateQuestion(ctx, q); err != nil {
 		return nil, err

@@ -32,6 +32,8 @@ var kinds = []Kind{
 	kindOf[Question](),
 	kindOf[Questions](),
 	kindOf[AnswerBody](),
+	kindOf[OpenIDToken](),
+	kindOf[Session](),
 	kindOf[AnswerEnvelope](),
 	kindOf[WebhookEvent](),
 	kindOf[Query](),

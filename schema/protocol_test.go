@@ -13,7 +13,7 @@ import (
 // TestDocumentsSurviveARoundTrip writes every valid document of the core protocol and of the queries back as JSON: what
 // a peer sent us is what we would send.
 func TestDocumentsSurviveARoundTrip(t *testing.T) {
-	for _, file := range []string{"../fixtures/api/examples.json", "../fixtures/queries/examples.json"} {
+	for _, file := range []string{"../fixtures/api/examples.json", "../fixtures/webhook/examples.json", "../fixtures/queries/examples.json"} {
 		for kind, cases := range readCases(t, file) {
 			if kind == "question-protocol-1.1/ask" {
 				continue // an ask is normalised, see TestAskIsNormalised

@@ -128,7 +128,8 @@ type AnswerItem struct {
 type Delivery struct {
 	State   string  `json:"state"` // queued, posted, failed or unanswerable
 	EventID *string `json:"event_id"`
-	Reason  *string `json:"reason"`
+	Reason  *string `json:"reason"`           // why not, as a stable word
+	Detail  string  `json:"detail,omitempty"` // the reason as a sentence
 }
 
 // AnswerBody is what a responder sends (section 7, "Answer"): exactly one of Value, Text and Items.

@@ -52,7 +52,7 @@ type Payload struct {
 	Responder     string    `json:"responder"`   // the Matrix id of who approved
 	Room          string    `json:"room"`        // where it was asked
 	EventID       *string   `json:"event_id"`    // of the answer in the room; nil for one that came by the HTTP API
-	Surface       string    `json:"surface"`     // how the answer came: reply, reaction, structured or api
+	Surface       string    `json:"surface"`     // how the answer came: reply, reaction, structured, api or openid
 	ApprovedAt    time.Time `json:"approved_at"` // when the bridge accepted the answer
 }
 

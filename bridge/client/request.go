@@ -39,7 +39,9 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	req.Header.Set("Accept", "application/json, application/problem+json")
 	req.Header.Set("User-Agent", "question-bridge-client")
 	if r.body != nil {

@@ -13,7 +13,8 @@ import (
 var questions = []promise{
 	{"a question comes back with every field", func(k *kit) {
 		q := filled[bridge.Question]()
-		q.State, q.Answer, q.SettledAt, q.CancelledBy, q.Reason, q.Delivery.State = bridge.Pending, nil, nil, "", "", bridge.Posted
+		q.State, q.Answer, q.SettledAt, q.CancelledBy, q.DismissedBy, q.Reason = bridge.Pending, nil, nil, "", "", ""
+		q.Delivery.State = bridge.Posted
 		k.ok(k.CreateQuestion(k.Context(), q))
 		k.is("question", k.stored(q.ID), q)
 		k.is("by elicitation", got(k.QuestionByElicitation(k.Context(), q.Asker, q.ElicitationID))(k), q)

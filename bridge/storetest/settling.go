@@ -26,6 +26,14 @@ var settling = []promise{
 		k.is("returned", settled, q)
 		k.is("stored", k.stored(q.ID), q)
 	}},
+	{"a question that is dismissed keeps by whom", func(k *kit) {
+		q := k.ask()
+		settled := k.settle(bridge.Settlement{
+			Question: q.ID, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByResponder, DismissedBy: "@dana:example.org", At: after(50),
+		})
+		k.is("by", settled.DismissedBy, bridge.UserID("@dana:example.org"))
+		k.is("stored", k.stored(q.ID), settled)
+	}},
 	{"a loser gets the question as it stands", func(k *kit) {
 		q := k.ask()
 		first := k.settle(answered(q.ID, 1, after(1)))
@@ -78,6 +86,7 @@ var settling = []promise{
 			{State: bridge.Cancelled, Answer: answer(1, start)},
 			{State: bridge.Answered, Answer: answer(1, start), CancelledBy: bridge.ByAsker},
 			{State: bridge.Cancelled, CancelledBy: "nobody"},
+			{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, DismissedBy: "@dana:example.org"},
 		} {
 			s.Question, s.Revision, s.At = q.ID, -1, start
 			if _, won, err := k.Settle(k.Context(), s); err == nil || won || bridge.CodeOf(err) != "" {

@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) bridge.Store) {
 		cases []promise
 	}{
 		{"Questions", questions}, {"Lists", lists}, {"Settle", settling}, {"Deadlines", deadlines}, {"Postings", postings},
-		{"Subjects", subjects}, {"Replies", replies}, {"Responses", responses}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
+		{"Subjects", subjects}, {"Quotas", quotas}, {"Replies", replies}, {"Responses", responses}, {"Effects", effects}, {"Workers", workers}, {"Atomically", atomically},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

@@ -57,11 +57,36 @@ func NotByReply(question string) string {
 		"To see and approve exactly what it does, run: question answer " + question
 }
 
+// WeakSignIn says how to choose what somebody who signed in with a Matrix OpenID token may not.
+func WeakSignIn(question string) string {
+	return "Signed in with a Matrix OpenID token, nobody can approve an exact operation or choose what only admins may: " +
+		"other services may hold such a token too. With a responder token of your own you can: question answer " + question
+}
+
 // Why nothing can be answered here now.
 const (
 	RedactedQuestion = "The question was removed from the room, so it cannot be answered here any more."
 	RoomGoesOn       = "This room goes on in another one, so the question cannot be answered here any more."
 	StillPosting     = "The next question is still posting — try again in a moment."
+)
+
+// Why a question does not stand in its room, or cannot be answered there: to its asker, who may tell people.
+const (
+	NobodyInRoom          = "Nobody but the bot has joined the room. The question is posted as soon as somebody does."
+	TargetNotInRoom       = "The person whom the question is for has not joined the room. It is posted as soon as they do."
+	RoomStateUnreadable   = "It cannot be read who is in the room. The question is posted as soon as it can be."
+	HomeserverUnreachable = "The homeserver does not answer, or not as it should. The question is posted as soon as it does."
+	HomeserverBusy        = "The homeserver asked to be spared for a while. The question is posted after that."
+	NoDeviceKeys          = "The room is encrypted, and nobody whom the question is for has a device that can read it yet. It is posted as soon as somebody has."
+	EncryptionNotBegun    = "The room is encrypted, and the bot's own device is not ready yet. The question is posted as soon as it is."
+	BotNotInRoom          = "The bot is not in the room: it left, was removed or was banned. Invite it again."
+	RoomEncrypted         = "The room has become encrypted, and this bridge cannot read or write there. Ask in another room."
+	RoomUpgraded          = "The room was replaced by another one, which the bot is not in yet. Invite it there."
+	NotPermittedToSend    = "The bot may not write in the room: its power level is too low. The question is posted once it may."
+	TooLargeForRoom       = "The question is too large for a message in the room. Ask with less text."
+	RefusedByHomeserver   = "The homeserver refused the question's message. Its log says why."
+	CannotBeWritten       = "The question cannot be written as a message. The bridge's log says why."
+	QuestionRedacted      = "Somebody removed the question's message from the room, so nobody can answer it there."
 )
 
 // Reminder asks the people named to answer.

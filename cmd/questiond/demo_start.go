@@ -123,7 +123,7 @@ func (d *demo) configure() error {
 	c.Rooms = []config.Room{{Code: demoCode, Room: d.room, Name: "Demo"}}
 	c.Agents = []config.Agent{{ID: demoAgent, Name: "Demo agent"}}
 	c.WorkspaceAdmins.Users = []string{d.alice.ID}
-	c.Join.From = []string{demoDomain}
+	c.Join.From, c.Auth.OpenID.Servers = []string{demoDomain}, []string{demoDomain}
 	c.Database.Path = demoDatabase
 	c.Logging = config.LogToFile(demoBridgeLog)
 	path := d.dir.file(demoConfig)

@@ -110,7 +110,7 @@ func addToken(cmd *cobra.Command, t *app.Tokens, cfg config.Config, grant app.Gr
 func newTokenList() *cobra.Command {
 	return onDatabase(&cobra.Command{
 		Use:     "list",
-		Short:   "List all tokens that were made, without their secrets",
+		Short:   "List all tokens that were made, and who is signed in, without the secrets",
 		Example: "  questiond token list",
 		Args:    command.NoArguments,
 	}, app.OpenTokens, func(cmd *cobra.Command, _ []string, t *app.Tokens) error {
@@ -125,7 +125,7 @@ func newTokenList() *cobra.Command {
 func newTokenRevoke() *cobra.Command {
 	return onDatabase(&cobra.Command{
 		Use:     "revoke ID",
-		Short:   "End a token at once; its id is in the list",
+		Short:   "End a token or a session at once; its id is in the list",
 		Example: "  questiond token revoke tok_k3q5wz7abcde",
 		Args:    oneID,
 	}, app.OpenTokens, func(cmd *cobra.Command, args []string, t *app.Tokens) error {
@@ -148,6 +148,9 @@ func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 		state, scopes, holder, rooms := "valid", "all", string(t.Agent), strings.Join(t.Rooms, ",")
 		if t.User != "" {
 			holder, rooms, scopes = string(t.User), "-", "answer"
+		}
+		if t.Session {
+			scopes = "answer (signed in)"
 		}
 		switch {
 		case t.RevokedAt != nil:

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"superpipeline.dev/question-bridge/internal/app"
 )
 
 func TestTokens(t *testing.T) {
@@ -59,6 +61,21 @@ func TestTokensOfPeople(t *testing.T) {
 	}
 	call(t, "token", "revoke", row[0], "-c", path).want(t, exitOK, "Revoked "+row[0], "")
 	call(t, "token", "list", "-c", path).want(t, exitOK, "revoked", "")
+}
+
+// TestSessionsAreListed among the tokens, told from them.
+func TestSessionsAreListed(t *testing.T) {
+	now := time.Now()
+	until := now.Add(time.Minute)
+	var out strings.Builder
+	writeTokens(&out, []app.Token{
+		{ID: "ses_1", User: "@alice:example.org", Session: true, CreatedAt: now, ExpiresAt: &until},
+		{ID: "tok_1", User: "@alice:example.org", CreatedAt: now},
+	}, now)
+	lines := strings.Split(out.String(), "\n")
+	if !strings.Contains(lines[1], "answer (signed in)") || strings.Contains(lines[2], "signed in") {
+		t.Errorf("got\n%s", &out)
+	}
 }
 
 func TestGrantsThatAreRefused(t *testing.T) {

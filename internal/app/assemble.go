@@ -26,6 +26,8 @@ var (
 	_ httpapi.TokenBook = (*sqlstore.Store)(nil)
 	_ matrix.Engine     = (*bridge.Engine)(nil)
 	_ httpapi.Engine    = (*bridge.Engine)(nil)
+	_ httpapi.Sessions  = (*sqlstore.Store)(nil)
+	_ httpapi.Identity  = (*matrix.OpenID)(nil)
 )
 
 // parts is a bridge that is put together and not yet running.
@@ -74,18 +76,24 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		b.close()
 		return nil, err
 	}
+	signIn, err := newSignIn(cfg, store)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
 		sweep.Chore{Name: "read the signing key", Every: keysReread, Do: keys.reread})}
 	engine := bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
-		Features: b.hooks.features(), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
+		Features:         b.hooks.features(), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys:    keys.list,
+		Keys: keys.list, SignIn: signIn, Limits: limits(cfg),
 		Observe: func(route string, status int, took time.Duration) { b.metrics.Request("api", route, status, took) },
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -135,6 +143,7 @@ const (
 	postingKept  = 30 * 24 * time.Hour // after its last change
 	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
 	lockedKept   = 24 * time.Hour      // an encrypted event whose key does not come
+	openIDKept   = 2 * time.Hour       // what was signed in with, which is not accepted again
 	responseKept = 48 * time.Hour      // to a request with an Idempotency-Key
 	choreBatch   = 1000
 )
@@ -160,6 +169,8 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 		{Name: "forget responses", Every: time.Hour, Do: until(store.PurgeResponses, responseKept)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
+		{Name: "forget sessions", Every: httpapi.SessionLifetime, Do: until(store.PurgeSessions, 0)},
+		{Name: "forget OpenID tokens", Every: time.Hour, Do: until(store.PurgeOpenIDTokens, openIDKept)},
 		{Name: "truncate the log", Every: 5 * time.Minute, Do: func(ctx context.Context, _ time.Time) error { return store.Checkpoint(ctx) }},
 	}
 }

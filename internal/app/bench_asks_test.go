@@ -60,6 +60,7 @@ func (r *rig) newAskers() *askingMany {
 	api.Rooms = noRooms{}
 	api.Engine = bridge.NewEngine(bridge.Parts{
 		Store: r.store, Channel: noChannel{}, Gatekeeper: r.channel, Notifier: r.hub, Clock: bridge.SystemClock{}, Deadline: r.sweeper.Deadline,
+		Quota: func(bridge.AgentID) bridge.Quota { return bridge.Quota{Asker: 100_000, Conversation: 100_000} }, // counted, and never reached
 	})
 	a := &askingMany{rig: r}
 	address := strings.TrimPrefix(listen(r.b, httpapi.New(api)), "http://")
@@ -69,11 +70,23 @@ func (r *rig) newAskers() *askingMany {
 		r.b.Cleanup(func() { _ = conn.Close() })
 		a.conns = append(a.conns, conn)
 	}
+	var token string
 	for n := range askers * asksEach {
+		if n%asksEach == 0 { // each asker is an agent of its own
+			token = r.newToken(bridge.AgentID(fmt.Sprintf("asker-%d", n/asksEach)))
+		}
 		a.requests = append(a.requests, fmt.Appendf(nil, "POST /api/agent/rooms/%s/questions HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
-			filledRoom(n), r.token, len(askBody), askBody))
+			filledRoom(n), token, len(askBody), askBody))
 	}
 	return a
+}
+
+func (r *rig) newToken(agent bridge.AgentID) string {
+	r.b.Helper()
+	secret, token, err := httpapi.NewToken(httpapi.TokenTerms{Agent: agent, Rooms: []string{"*"}, Now: time.Now()})
+	r.ok(err)
+	r.ok(r.store.AddToken(r.b.Context(), token))
+	return secret
 }
 
 // asksEach is how many questions each asker asks in a slice.

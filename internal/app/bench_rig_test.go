@@ -46,6 +46,8 @@ func benchConfig(path, homeserver string) config.Config {
 	cfg := config.Default()
 	cfg.Homeserver = config.Homeserver{URL: homeserver, Domain: benchDomain}
 	cfg.Database.Path = path
+	unhurried := config.Limit{PerMinute: 60_000, Burst: 60_000}
+	cfg.Limits.Agent, cfg.Limits.Room = unhurried, unhurried
 	return cfg
 }
 

@@ -24,13 +24,14 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, and the database. It changes nothing beside making or upgrading the database. One finding follows
+// configured rooms, signing in, and the database. It changes nothing beside making or upgrading the database. One finding follows
 // another even if it fails, except where the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
 	if c.versions(ctx) && c.whoami(ctx) {
 		c.ping(ctx)
 		c.rooms(ctx)
+		c.signIn(ctx)
 	}
 	c.database(ctx)
 	return c.findings

@@ -88,19 +88,21 @@ func TestKilledBetweenSendAndResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.start("")
-			sent := make(chan struct{}, 1)
+			sent, answered := make(chan struct{}, 1), make(chan struct{})
 			s.proxy.cutAfter(func(r *http.Request) bool {
 				if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/send/m.room.message/") {
 					return false
 				}
 				select {
 				case sent <- struct{}{}:
+					<-answered // the asker, who would ask again otherwise
 					_ = s.bridge.Process.Kill()
 				default:
 				}
 				return true
 			})
 			asked, err := s.client().Ask(s.ctx, "OPS", coreAsk())
+			close(answered)
 			s.ok(err)
 			<-sent
 			s.gone()

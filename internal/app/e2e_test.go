@@ -20,6 +20,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/outbox"
@@ -59,7 +60,10 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook":   func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	// Nobody dies here: for whoever signed in before, time has passed.
+	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
+
 	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
 }
 
@@ -123,6 +127,7 @@ type stage struct {
 	config     string
 	token      string
 	api        string
+	env        []string // of the bridge, besides
 	proxy      *proxy
 	bridge     *exec.Cmd
 	log        *logBuffer
@@ -166,7 +171,7 @@ func newStageWith(t *testing.T, change func(*config.Config)) *stage {
 	cfg.Rooms = []config.Room{{Code: "OPS", Room: s.room, Name: "Ops"}}
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
-	cfg.Join.From = []string{"question.test"}
+	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
 	cfg.Database.Path = filepath.Join(dir, "bridge.db")
 	change(&cfg)
 	s.config = filepath.Join(dir, "config.yaml")
@@ -209,7 +214,7 @@ func freeAddress(t *testing.T) string {
 func (s *stage) start(death string) {
 	s.t.Helper()
 	s.bridge, s.log = exec.Command(os.Args[0]), &logBuffer{}
-	s.bridge.Env = append(os.Environ(), envServe+"="+s.config, envDie+"="+death)
+	s.bridge.Env = append(append(os.Environ(), s.env...), envServe+"="+s.config, envDie+"="+death)
 	s.bridge.Stderr = s.log
 	out, err := s.bridge.StdoutPipe()
 	s.ok(err)

@@ -19,6 +19,8 @@ const (
 	appserviceHeader = 10 * time.Second
 	appserviceBody   = time.Minute
 	appserviceReply  = time.Minute
+	appserviceIdle   = 10 * time.Minute
+	maxHeader        = 32 << 10
 )
 
 // What is in hand when the bridge is asked to end may go on so long.
@@ -68,6 +70,14 @@ func (l Listeners) addresses() Addresses {
 	return at
 }
 
+// appserviceServer makes a server that nobody can hold open for long with nothing.
+func appserviceServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
+		IdleTimeout: appserviceIdle, MaxHeaderBytes: maxHeader,
+	}
+}
+
 // serve answers on the listeners until ctx ends. Waits are released first, so that nobody's long poll holds the end up.
 func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
 	handler := httpapi.New(b.api)
@@ -75,10 +85,7 @@ func (b *parts) serve(ctx context.Context, group *errgroup.Group, l Listeners) {
 		handler = b.around(handler)
 	}
 	api := httpapi.HTTPServer(handler)
-	appservice := &http.Server{
-		Handler:           b.metrics.Requests("appservice", b.channel.Handler()),
-		ReadHeaderTimeout: appserviceHeader, ReadTimeout: appserviceBody, WriteTimeout: appserviceReply,
-	}
+	appservice := appserviceServer(b.metrics.Requests("appservice", b.channel.Handler()))
 	listeners := map[*http.Server]net.Listener{api: l.API, appservice: l.Appservice}
 	if l.Metrics != nil {
 		listeners[httpapi.HTTPServer(b.metrics.Handler())] = l.Metrics

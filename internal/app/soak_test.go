@@ -126,6 +126,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From = []string{"question.test"}
+	cfg.Limits = config.Limits{} // none
 	cfg.Database.Path = filepath.Join(dir, "bridge.db")
 	path := filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(path, "A bridge under test."))

@@ -10,6 +10,7 @@ type Config struct {
 	Homeserver      Homeserver        `yaml:"homeserver"`
 	Appservice      Appservice        `yaml:"appservice"`
 	API             API               `yaml:"api"`
+	Auth            Auth              `yaml:"auth"`
 	Metrics         Metrics           `yaml:"metrics"`
 	Database        Database          `yaml:"database"`
 	Rooms           []Room            `yaml:"rooms,omitempty"`
@@ -20,6 +21,7 @@ type Config struct {
 	Approvals       Approvals         `yaml:"approvals"`
 	Encryption      Encryption        `yaml:"encryption"`
 	Join            Join              `yaml:"join"`
+	Limits          Limits            `yaml:"limits"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
 	Webhooks        []Webhook         `yaml:"webhooks,omitempty"`
 	Egress          Egress            `yaml:"egress,omitempty"`
@@ -83,9 +85,10 @@ type Room struct {
 
 // Agent says how an asker is named to people, and which accounts are the asker itself.
 type Agent struct {
-	ID      string   `yaml:"id"`
-	Name    string   `yaml:"name,omitempty"`     // the id if empty
-	UserIDs []string `yaml:"user_ids,omitempty"` // accounts that count as the asker, which never answers itself
+	ID      string      `yaml:"id"`
+	Name    string      `yaml:"name,omitempty"`     // the id if empty
+	UserIDs []string    `yaml:"user_ids,omitempty"` // accounts that count as the asker, which never answers itself
+	Limits  *AgentLimit `yaml:"limits,omitempty"`
 }
 
 // Carrier is an account that posts question.v2 events itself; the bridge adopts them.
@@ -152,6 +155,7 @@ func Default() Config {
 		Replies:    Replies{Unthreaded: UnthreadedDirect},
 		Approvals:  Approvals{ByReply: ByReplyNever},
 		Encryption: Encryption{Trust: TrustKnown},
+		Limits:     defaultLimits(),
 		Logging:    defaultLogging(),
 	}
 }

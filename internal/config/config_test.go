@@ -39,8 +39,19 @@ func TestLoadLeast(t *testing.T) {
 	if c.BotID() != "@questions:example.org" || c.APIURL() != "http://127.0.0.1:29330" {
 		t.Errorf("bot %s, API %s", c.BotID(), c.APIURL())
 	}
-	if len(c.Join.From) != 1 || c.Join.From[0] != "example.org" {
-		t.Errorf("invites from %q, want the own server", c.Join.From)
+	for what, servers := range map[string][]string{"invites": c.Join.From, "people who sign in": c.Auth.OpenID.Servers} {
+		if len(servers) != 1 || servers[0] != "example.org" {
+			t.Errorf("%s from %q, want the own server", what, servers)
+		}
+	}
+	if c.Auth.OpenID.MayApprove {
+		t.Error("whoever signs in may approve")
+	}
+}
+
+func TestNobodySignsIn(t *testing.T) {
+	if c := load(t, least+"auth: {openid: {servers: []}}"); c.Auth.OpenID.Servers == nil || len(c.Auth.OpenID.Servers) > 0 {
+		t.Errorf("people sign in from %q, want nobody", c.Auth.OpenID.Servers)
 	}
 }
 
@@ -88,7 +99,7 @@ func TestSavedIsLoadedAgain(t *testing.T) {
 	c := Default()
 	c.Homeserver = Homeserver{URL: "http://127.0.0.1:8008", Domain: "example.org"}
 	c.Rooms = []Room{{Code: "OPS", Room: "!a:example.org"}}
-	c.Join.From = []string{}
+	c.Join.From, c.Auth.OpenID.Servers = []string{}, []string{}
 	c.Logging = LogToFile("q.log")
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	if err := c.Save(path, "two\nlines"); err != nil {

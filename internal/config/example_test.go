@@ -33,7 +33,7 @@ func TestExampleIsSafeToCopy(t *testing.T) {
 	}
 	want := Default()
 	want.Homeserver = Homeserver{URL: c.Homeserver.URL, Domain: "my.example.com"}
-	want.Join.From = []string{"my.example.com"}
+	want.Join.From, want.Auth.OpenID.Servers = []string{"my.example.com"}, []string{"my.example.com"}
 	want.Appservice.Registration, want.Database.Path = c.Appservice.Registration, c.Database.Path
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -52,7 +52,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	want.WorkspaceAdmins = c.WorkspaceAdmins
 	want.Webhooks, want.Egress = c.Webhooks, c.Egress
 	want.Encryption.PickleKey, want.Encryption.Password, want.Encryption.RoomTrust = c.Encryption.PickleKey, c.Encryption.Password, c.Encryption.RoomTrust
-	want.Join.From = []string{c.Homeserver.Domain}
+	want.Join.From, want.Auth.OpenID.Servers = []string{c.Homeserver.Domain}, []string{c.Homeserver.Domain}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
 	}

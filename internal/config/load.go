@@ -47,8 +47,10 @@ func Load(path string, getenv func(string) string) (Config, error) {
 			*setting = value
 		}
 	}
-	if c.Join.From == nil && c.Homeserver.Domain != "" {
-		c.Join.From = []string{c.Homeserver.Domain}
+	for _, servers := range []*[]string{&c.Join.From, &c.Auth.OpenID.Servers} {
+		if *servers == nil && c.Homeserver.Domain != "" {
+			*servers = []string{c.Homeserver.Domain}
+		}
 	}
 	faults = append(faults, c.check()...)
 	if faults = append(faults, c.loadSecrets(folder, getenv)...); len(faults) > 0 {

@@ -16,7 +16,7 @@ func toAnswer(q bridge.Question) *schema.Answer {
 		return nil
 	}
 	out := &schema.Answer{
-		Responder:  schema.Responder{ID: string(a.By.ID), DisplayName: orNil(a.By.DisplayName)},
+		Responder:  schema.Responder{ID: string(a.By.ID), DisplayName: visible(a.By.DisplayName)},
 		AnsweredAt: timestamp(a.At),
 		Comment:    a.Comment, Input: a.Input, Via: string(a.Via), EventID: orNil(string(a.Event)),
 	}
@@ -51,6 +51,14 @@ func toAnswer(q bridge.Question) *schema.Answer {
 	return out
 }
 
+// visible is a name as somebody gave it to themselves; nil where nobody could see it.
+func visible(name string) *string {
+	if bridge.Fold(name) == "" {
+		return nil
+	}
+	return &name
+}
+
 // toAnswerItem gives what was chosen of one item. typed says that the option that stands for a typed answer was chosen,
 // which is not shown: its text is.
 func toAnswerItem(item bridge.Item, c bridge.ItemChoice, a *bridge.Answer, i int) (out schema.AnswerItem, typed bool) {
@@ -73,9 +81,10 @@ func toAnswerItem(item bridge.Item, c bridge.ItemChoice, a *bridge.Answer, i int
 // Choice reads what a responder sent as a choice of the question's items, in their order. The error is a *bridge.Error:
 // CodeInvalidOption for a value, header or number of items that the question does not have, CodeTextNotInvited for text
 // where only options answer. Whether the choice is allowed is for [bridge.Question.Accepts] to say. The option that
-// stands for a typed answer has no value on this surface: text chooses it.
+// stands for a typed answer has no value on this surface: text chooses it. Its Via is the caller's to say, who knows how
+// the responder signed in.
 func Choice(body schema.AnswerBody, q bridge.Question) (bridge.Choice, error) {
-	c := bridge.Choice{Comment: body.Comment, Input: body.Input, Via: bridge.ViaAPI, Items: make([]bridge.ItemChoice, len(q.Items))}
+	c := bridge.Choice{Comment: body.Comment, Input: body.Input, Items: make([]bridge.ItemChoice, len(q.Items))}
 	if s := body.Subject; s != nil {
 		ref := subjectRef(s.ID, s.Digest, s.Schema, s.Revision)
 		c.Subject = &ref

@@ -141,12 +141,27 @@ func TestChoice(t *testing.T) {
 				}
 				return
 			}
-			if !reflect.DeepEqual(got.Items, tt.want) || got.Via != bridge.ViaAPI {
+			if !reflect.DeepEqual(got.Items, tt.want) || got.Via != "" {
 				t.Errorf("%+v", got)
 			}
 			if body.Subject != nil && (got.Subject == nil || *got.Subject != bridge.SubjectRef{ID: "s", Digest: "d", Schema: "v", Revision: 3} || *got.Comment != "c" || *got.Input != "i") {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// A name that nobody could see is none, on every surface that shows an answer.
+func TestNamesOfResponders(t *testing.T) {
+	q := answered(asked(t, optionsAndText), bridge.Choice{Items: []bridge.ItemChoice{{Text: text("flaky")}}})
+	for name, want := range map[string]*string{
+		"Dana": text("Dana"), " Dana <b>": text(" Dana <b>"), "": nil, " \t\n": nil, "\u200b\u2060": nil, "\u202e": nil,
+	} {
+		q.Answer.By.DisplayName = name
+		for surface, a := range map[string]*schema.Answer{"question": dialect.ToQuestion(q).Answer, "envelope": dialect.ToEnvelope(q).Answer} {
+			if got := a.Responder; !reflect.DeepEqual(got.DisplayName, want) || got.ID != "@dana:example.org" {
+				t.Errorf("%s: %q is shown as %v", surface, name, got)
+			}
+		}
 	}
 }

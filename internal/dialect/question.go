@@ -95,7 +95,7 @@ func toDelivery(d bridge.Delivery) *schema.Delivery {
 	if d.State == "" {
 		return nil
 	}
-	return &schema.Delivery{State: string(d.State), EventID: orNil(string(d.Message)), Reason: orNil(d.Reason)}
+	return &schema.Delivery{State: string(d.State), EventID: orNil(string(d.Message)), Reason: orNil(d.Reason), Detail: d.Detail()}
 }
 
 // timestamp writes an instant in UTC with whole seconds, cut and never rounded up: nothing is open longer than it says.

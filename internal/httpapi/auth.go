@@ -37,9 +37,10 @@ func (s *server) agent(scope string, next agentHandler) handler {
 }
 
 // responderHandler answers a request that a person made with a token of their own.
-type responderHandler func(w http.ResponseWriter, r *http.Request, who bridge.UserID) error
+type responderHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) error
 
-// responder lets a request through that carries a person's own token. Nothing else of a request says who that is.
+// responder lets a request through that carries a person's own token, or a session of theirs. Nothing else of a request
+// says who that is.
 func (s *server) responder(next responderHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, err := s.authenticate(r, "Send your own responder token as Authorization: Bearer qu_….")
@@ -49,7 +50,7 @@ func (s *server) responder(next responderHandler) handler {
 		if t.User == "" || t.Agent != "" {
 			return wrongToken("This is for a person's own responder token: an agent's token never answers.")
 		}
-		return next(w, r, t.User)
+		return next(w, r, t)
 	}
 }
 
@@ -58,7 +59,10 @@ func wrongToken(detail string) error {
 }
 
 // challenge is what a client is asked for (RFC 6750, section 3).
-const challenge = `Bearer realm="question-bridge"`
+const (
+	challenge    = `Bearer realm="question-bridge"`
+	invalidToken = challenge + `, error="invalid_token"`
+)
 
 // authenticate finds the token of a request. It is looked up by hash and compared again in constant time, so neither the
 // index nor a comparison tells how much of a guess was right. wanted is said to a client that sends none.
@@ -72,10 +76,10 @@ func (s *server) authenticate(r *http.Request, wanted string) (bridge.Token, err
 	if err != nil {
 		return bridge.Token{}, err
 	}
-	valid := t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
+	valid := t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt)) && (!t.Session || s.SignIn.Identity != nil)
 	if !ok || !valid || subtle.ConstantTimeCompare(t.Hash[:], hash[:]) != 1 {
 		return bridge.Token{}, newProblem(codeInvalidToken, "The token is unknown, revoked or expired.").
-			with("WWW-Authenticate", challenge+`, error="invalid_token"`)
+			with("WWW-Authenticate", invalidToken)
 	}
 	s.noteUse(r.Context(), t, now)
 	return t, nil

@@ -23,8 +23,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := h(w, r)
 	switch {
 	case err == nil:
-	case r.Context().Err() != nil: // nobody is there to be told
+	case r.Context().Err() != nil: // nobody may be there to be told; whoever is must not take silence for a 200
 		zerolog.Ctx(r.Context()).Debug().Err(err).Msg("Client left")
+		sendProblem(w, r, problemOf(err))
 	default:
 		writeProblem(w, r, err)
 	}
@@ -152,6 +153,10 @@ func writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		log.Debug().Str("code", string(p.Code)).Msg("Request refused")
 	}
+	sendProblem(w, r, p)
+}
+
+func sendProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	if p.Code == codeInternal {
 		p = internalProblem(r)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,14 +20,15 @@ const problemBase = "https://superpipeline.dev/problems/"
 
 // Problem is the body of every response of 400 and more: RFC 9457, as application/problem+json.
 type Problem struct {
-	Type     string         `json:"type"`               // problemBase and the code
-	Title    string         `json:"title"`              // the same for every problem of the code
-	Status   int            `json:"status"`             // as in the response
-	Code     bridge.Code    `json:"code"`               // stable; what a program should look at
-	Detail   string         `json:"detail"`             // this problem, as a sentence
-	Instance string         `json:"instance,omitempty"` // of an internal error: what to look for in the log
-	Errors   []schema.Fault `json:"errors,omitempty"`   // at most 50 faults of what was sent, none of which repeats a value
-	More     int            `json:"more,omitempty"`     // how many faults there are beside those
+	Type       string         `json:"type"`                  // problemBase and the code
+	Title      string         `json:"title"`                 // the same for every problem of the code
+	Status     int            `json:"status"`                // as in the response
+	Code       bridge.Code    `json:"code"`                  // stable; what a program should look at
+	Detail     string         `json:"detail"`                // this problem, as a sentence
+	Instance   string         `json:"instance,omitempty"`    // of an internal error: what to look for in the log
+	RetryAfter int            `json:"retry_after,omitempty"` // seconds until another try may be worth it, as in the header; at least 1
+	Errors     []schema.Fault `json:"errors,omitempty"`      // at most 50 faults of what was sent, none of which repeats a value
+	More       int            `json:"more,omitempty"`        // how many faults there are beside those
 
 	header http.Header // what the response says besides
 	cause  error       // for the log alone
@@ -51,6 +53,12 @@ func (p *Problem) with(name, value string) *Problem {
 	return p
 }
 
+// retryAfter says when it may be worth another try, in whole seconds: the next one after d, and at least 1.
+func (p *Problem) retryAfter(d time.Duration) *Problem {
+	p.RetryAfter = max(1, int(math.Ceil(d.Seconds())))
+	return p.with("Retry-After", strconv.Itoa(p.RetryAfter))
+}
+
 // problemOf makes a problem of any error. Only refusals, which are worded for strangers, say why; nothing else of an
 // error is shown.
 func problemOf(err error) *Problem {
@@ -72,13 +80,14 @@ func problemOf(err error) *Problem {
 		if known.Field != "" {
 			p.Errors = []schema.Fault{{Rule: schema.Rule(known.Code), Location: known.Field, Keyword: string(known.Code), Reason: known.Reason}}
 		}
+		if known.Code == bridge.CodeQuotaExceeded {
+			p.retryAfter(quotaAgain)
+		}
 		return p
 	case errors.As(err, &tooLarge):
 		return bodyTooLarge()
 	case errors.As(err, &later):
-		seconds := max(1, int(math.Ceil(later.After.Seconds())))
-		return unavailable("The homeserver cannot be asked right now who may answer. Please try again.", err).
-			with("Retry-After", strconv.Itoa(seconds))
+		return unavailable("The homeserver cannot be asked right now who may answer. Please try again.", err).retryAfter(later.After)
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("The server is too busy to answer in time. Please try again.", err)
 	default:
@@ -88,7 +97,7 @@ func problemOf(err error) *Problem {
 
 // unavailable is for what may work soon.
 func unavailable(detail string, cause error) *Problem {
-	p := newProblem(codeUnavailable, detail).with("Retry-After", "1")
+	p := newProblem(codeUnavailable, detail).retryAfter(time.Second)
 	p.cause = cause
 	return p
 }

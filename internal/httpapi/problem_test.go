@@ -20,10 +20,11 @@ import (
 var statuses = map[string]int{
 	"question_not_found": 404, "room_not_found": 404, "room_not_granted": 403, "room_unanswerable": 409,
 	"elicitation_conflict": 409, "subject_conflict": 409, "idempotency_conflict": 409, "target_not_permitted": 422, "invalid_question": 422,
-	"invalid_cursor": 400, "not_eligible": 403, "admins_only": 403, "input_not_invited": 422, "question_removed": 409, "invalid_option": 422, "text_not_invited": 422, "text_too_long": 422,
+	"invalid_cursor": 400, "quota_exceeded": 429, "not_eligible": 403, "admins_only": 403, "input_not_invited": 422, "question_removed": 409, "invalid_option": 422, "text_not_invited": 422, "text_too_long": 422,
 	"comment_missing": 422, "input_missing": 422, "input_invalid": 422, "unsupported": 422, "preview_incomplete": 409,
 	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422, "structured_invalid": 422,
 	"out_of_range": 422, "ambiguous": 422, "not_text": 422,
+	"weak_sign_in": 403, "server_not_listed": 403, "openid_token_refused": 401,
 }
 
 func TestEveryCodeHasItsStatus(t *testing.T) {

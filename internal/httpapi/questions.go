@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
@@ -20,6 +21,9 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 	}
 	room, err := s.room(ctx, r.PathValue("room"), t)
 	if err != nil {
+		return err
+	}
+	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
 		return err
 	}
 	raw, err := readBody(w, r)
@@ -50,7 +54,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, schema.MaxBytes))
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, newProblem(codeTooSlow, "The body did not come to its end in time.").with("Connection", "close")
+	case err != nil && !errors.As(err, &tooLarge):
 		return nil, newProblem(codeMalformed, "The body could not be read to its end.")
 	}
 	return raw, err
@@ -72,6 +79,9 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 // cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel. A body says
 // nothing, except that under one Idempotency-Key it must be the same.
 func (s *server) cancel(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+	if err := s.spend(s.agentBudget(t.Agent)); err != nil {
+		return err
+	}
 	id, err := questionID(r)
 	if err != nil {
 		return err

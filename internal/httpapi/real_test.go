@@ -96,7 +96,7 @@ func newManor(t *testing.T) *manor {
 	return newManorOn(t, sqlite(t))
 }
 
-func newManorOn(t *testing.T, database sqlstore.Config) *manor {
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore.Store, *httpapi.Config, *bridge.Parts)) *manor {
 	t.Helper()
 	database.Log = zerolog.Nop()
 	store, err := sqlstore.Open(t.Context(), database)
@@ -111,9 +111,13 @@ func newManorOn(t *testing.T, database sqlstore.Config) *manor {
 	}}}
 	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
 		m.faulty.Store = store
-		m.engine = bridge.NewEngine(bridge.Parts{
+		parts := bridge.Parts{
 			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: m.clock, Unthreaded: bridge.UnthreadedDirect,
-		})
+		}
+		for _, change := range change {
+			change(store, c, &parts)
+		}
+		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine
 	})
 	return m

@@ -14,8 +14,11 @@ import (
 
 // answer takes a person's answer (The Question Protocol 1.1, section 7, "Answer"). Who they are comes before what they
 // send, and both before whether they are late: only what the question never offered is refused even then.
-func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) answer(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	ctx := r.Context()
+	if err := s.spend(s.personBudget(t.User)); err != nil {
+		return err
+	}
 	id, err := questionID(r)
 	if err != nil {
 		return err
@@ -24,7 +27,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserI
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Show(ctx, who, id)
+	q, err := s.Engine.Show(ctx, t.User, id)
 	if err != nil {
 		return err
 	}
@@ -32,10 +35,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, who bridge.UserI
 	if err != nil {
 		return err
 	}
-	if q, err = s.Engine.Answer(ctx, who, id, choice); err != nil {
+	choice.Via = surface(t)
+	if q, err = s.Engine.Answer(ctx, t.User, id, choice); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.views(ctx, who).of(q))
+	return reply(w, http.StatusOK, s.views(ctx, t.User).of(q))
 }
 
 func answerBody(w http.ResponseWriter, r *http.Request) (*schema.AnswerBody, error) {
@@ -52,25 +56,25 @@ func answerBody(w http.ResponseWriter, r *http.Request) (*schema.AnswerBody, err
 }
 
 // show gives a question to somebody who may answer it.
-func (s *server) show(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) show(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	id, err := questionID(r)
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Show(r.Context(), who, id)
+	q, err := s.Engine.Show(r.Context(), t.User, id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.views(r.Context(), who).of(q))
+	return reply(w, http.StatusOK, s.views(r.Context(), t.User).of(q))
 }
 
 // pending gives the questions that wait for a person, newest first (section 7, "Pending").
-func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.UserID) error {
+func (s *server) pending(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	p, err := paramsOf(r)
 	if err != nil {
 		return err
 	}
-	l := bridge.PendingListing{Who: who}
+	l := bridge.PendingListing{Who: t.User}
 	if l.Limit, l.Cursor, err = p.page(); err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (s *server) pending(w http.ResponseWriter, r *http.Request, who bridge.User
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, pageOf(found, next, s.views(r.Context(), who).of))
+	return reply(w, http.StatusOK, pageOf(found, next, s.views(r.Context(), t.User).of))
 }
 
 // views shows questions to one person. Each room is looked up once.

@@ -46,11 +46,14 @@ type Config struct {
 	Hub    *wait.Hub // close it to release every wait when shutting down
 	Checks []Check   // of /readyz
 	Agents map[bridge.AgentID]string
+	SignIn SignIn // with a Matrix OpenID token
 	Log    zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
 	Keys func(ctx context.Context) (certificate.KeyList, error)
+	// Limits are how fast agents and people may act; unlimited if zero.
+	Limits Limits
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -77,7 +80,7 @@ func New(c Config) http.Handler {
 	if c.ReplyTimeout == 0 {
 		c.ReplyTimeout = replyTimeout
 	}
-	s := &server{c}
+	s := &server{c, newLimiter()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, r.handle)
@@ -93,7 +96,10 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+	limiter *limiter
+}
 
 type route struct {
 	pattern string
@@ -109,6 +115,7 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},
 		{"GET /api/questions/{id}", s.responder(s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(s.answer)},

@@ -12,14 +12,18 @@ import (
 const (
 	codeMalformed         bridge.Code = "malformed"         // not a document of the shape that is expected here
 	codeTooLarge          bridge.Code = "too_large"         // the body, its data, or the event that it would become
+	codeTooSlow           bridge.Code = "request_timeout"   // the body did not come in time
 	codeInvalidParameter  bridge.Code = "invalid_parameter" // of the query string
 	codeInvalidKey        bridge.Code = "invalid_idempotency_key"
 	codeUnauthorized      bridge.Code = "unauthorized"       // no bearer token
 	codeInvalidToken      bridge.Code = "invalid_token"      // not one of ours, revoked or expired
 	codeInsufficientScope bridge.Code = "insufficient_scope" // a token that may not do this
 	codeWrongToken        bridge.Code = "wrong_token_kind"   // an agent's where a person's is needed, or the reverse
+	codeOpenIDUsed        bridge.Code = "openid_token_used"  // a token signs in once
+	codeSignInOff         bridge.Code = "sign_in_off"        // nobody may, by the configuration
 	codeNoRoute           bridge.Code = "not_found"
 	codeMethod            bridge.Code = "method_not_allowed"
+	codeRateLimited       bridge.Code = "rate_limited"
 	codeNotReady          bridge.Code = "not_ready"
 	codeUnavailable       bridge.Code = "unavailable"
 	codeInternal          bridge.Code = "internal"
@@ -40,16 +44,25 @@ var kinds = map[bridge.Code]kind{
 	codeUnauthorized: {http.StatusUnauthorized, "A bearer token is needed"},
 	codeInvalidToken: {http.StatusUnauthorized, "The bearer token is not valid"},
 
+	bridge.CodeOpenIDRefused: {http.StatusUnauthorized, "The OpenID token is not valid"},
+	codeOpenIDUsed:           {http.StatusUnauthorized, "The OpenID token was used already"},
+
 	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
 	codeWrongToken:            {http.StatusForbidden, "Another kind of token is needed"},
 	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
 	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
 	bridge.CodeAdminsOnly:     {http.StatusForbidden, "Only workspace admins may choose this"},
 
+	bridge.CodeWeakSignIn:      {http.StatusForbidden, "This needs a responder token"},
+	bridge.CodeServerNotListed: {http.StatusForbidden, "People of this homeserver cannot sign in"},
+	codeSignInOff:              {http.StatusForbidden, "Nobody can sign in"},
+
 	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
 	codeMethod:             {http.StatusMethodNotAllowed, "Method not allowed"},
+
+	codeTooSlow: {http.StatusRequestTimeout, "The request took too long"},
 
 	bridge.CodeRoomUnanswerable:    {http.StatusConflict, "Nobody could answer in this room"},
 	bridge.CodeElicitationConflict: {http.StatusConflict, "Another question has this elicitation_id"},
@@ -77,6 +90,9 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeAmbiguous:          {http.StatusUnprocessableEntity, "More than one option"},
 	bridge.CodeNotText:            {http.StatusUnprocessableEntity, "Not text"},
 	bridge.CodeStructuredInvalid:  {http.StatusUnprocessableEntity, "The structured answer is not valid"},
+
+	codeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
+	bridge.CodeQuotaExceeded: {http.StatusTooManyRequests, "Too many pending questions"},
 
 	codeInternal:    {http.StatusInternalServerError, "Internal error"},
 	codeUnavailable: {http.StatusServiceUnavailable, "Unavailable"},
@@ -113,6 +129,14 @@ func codeOfAnswerFault(f schema.Fault) bridge.Code {
 		default:
 			return bridge.CodeTextTooLong
 		}
+	}
+	return codeMalformed
+}
+
+// codeOfSignInFault is the table for what people sign in with: too_large for what is larger than any document, else malformed.
+func codeOfSignInFault(f schema.Fault) bridge.Code {
+	if f.Rule == schema.RuleJSON && f.Keyword == "size" {
+		return codeTooLarge
 	}
 	return codeMalformed
 }

@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
-
-	"maunium.net/go/mautrix"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
@@ -76,68 +72,6 @@ func mentions(q bridge.Question) []string {
 		return nil
 	}
 	return []string{string(q.Target)}
-}
-
-// The reasons that a delivery gives. They are stable words.
-const (
-	reasonNobody     = "nobody_in_room"
-	reasonUnreadable = "room_state_unreadable"
-	reasonNoKeys     = "no_device_keys"
-	reasonNotBegun   = "encryption_not_begun"
-	reasonNotInRoom  = bridge.ReasonNotInRoom
-	reasonEncrypted  = "room_encrypted"
-	reasonUpgraded   = bridge.ReasonRoomUpgraded
-	reasonForbidden  = "not_permitted_to_send"
-	reasonTooLarge   = "too_large"
-	reasonRefused    = "refused_by_homeserver"
-)
-
-// ready says whether something can be posted in the room now. What nobody is there to see is held, and so is what must
-// wait for the room's state: whether the room is encrypted must be known before anything is sent. In an encrypted room it
-// is also held while nobody's device could read it; with a target, while that one's could not.
-func (s *Service) ready(ctx context.Context, conv bridge.ConversationID, target bridge.UserID) (view, error) {
-	v, err := s.rooms.view(ctx, conv, false)
-	impossible := func(reason string) error {
-		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reason}
-	}
-	var retry *bridge.ErrRetry
-	switch {
-	case errors.Is(err, errNotJoined):
-		return v, impossible(reasonNotInRoom)
-	case errors.As(err, &retry):
-		return v, &bridge.ErrHeld{Reason: reasonUnreadable, Again: retry.After}
-	case err != nil:
-		return v, &bridge.ErrHeld{Reason: reasonUnreadable, Again: 15 * time.Second}
-	case v.encrypted && s.cipher == nil:
-		return v, impossible(reasonEncrypted)
-	case v.tombstone != nil:
-		return v, impossible(reasonUpgraded)
-	case v.others(false) == 0:
-		return v, &bridge.ErrHeld{Reason: reasonNobody, Again: 10 * time.Minute}
-	case v.encrypted:
-		return v, s.reaches(ctx, v, target)
-	}
-	return v, nil
-}
-
-// sendFailed says what a failed send means for the delivery. Only a clear refusal is the end of it.
-func (s *Service) sendFailed(ctx context.Context, conv bridge.ConversationID, err error) error {
-	switch {
-	case errors.Is(err, errNotJoined):
-		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reasonNotInRoom}
-	case answered(err, http.StatusRequestEntityTooLarge), errors.Is(err, mautrix.MTooLarge):
-		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonTooLarge}
-	case answered(err, http.StatusBadRequest):
-		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonRefused}
-	case answered(err, http.StatusForbidden, http.StatusNotFound):
-		if _, verr := s.rooms.view(ctx, conv, true); errors.Is(verr, errNotJoined) {
-			return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reasonNotInRoom}
-		} else if verr != nil {
-			return err
-		}
-		return &bridge.ErrImpossible{State: bridge.Failed, Reason: reasonForbidden}
-	}
-	return err
 }
 
 // conversation is where a posting stands: after a room was upgraded, not where its question was asked.

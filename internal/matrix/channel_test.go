@@ -153,12 +153,13 @@ func TestOutcomes(t *testing.T) {
 		sentence string
 		late     string
 		reason   any
+		by       any
 	}{
-		{bridge.Question{State: bridge.Expired, SettledAt: &at}, texts.Expired, texts.Expired, nil},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, texts.Withdrawn, texts.Withdrawn, "cancelled_by_asker"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, SettledAt: &at}, texts.Dismissed, texts.Dismissed, "cancelled_by_responder"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, texts.Edited, texts.Edited, "edited"},
-		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.Superseded}, texts.Superseded, texts.Superseded, "cancelled_by_superseded"},
+		{bridge.Question{State: bridge.Expired, SettledAt: &at}, texts.Expired, texts.Expired, nil, nil},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, SettledAt: &at}, texts.Withdrawn, texts.Withdrawn, "cancelled_by_asker", nil},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByResponder, DismissedBy: "@dana:ex.org", SettledAt: &at}, texts.Dismissed, texts.Dismissed, "cancelled_by_responder", "@dana:ex.org"},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.ByAsker, Reason: "edited", SettledAt: &at}, texts.Edited, texts.Edited, "edited", nil},
+		{bridge.Question{State: bridge.Cancelled, CancelledBy: bridge.Superseded}, texts.Superseded, texts.Superseded, "cancelled_by_superseded", nil},
 	} {
 		if got := outcomeSentence(c.q, ""); got != c.sentence {
 			t.Errorf("said %q, want %q", got, c.sentence)
@@ -167,7 +168,7 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("told %q, want %q", got, c.late)
 		}
 		o := outcomeOf(c.q, p)
-		if o["reason"] != c.reason || o["decided_by"] != nil || c.q.SettledAt != nil && o["decided_at"] != "2026-11-01T12:01:00.000Z" || o["question_event_id"] != "$q" {
+		if o["reason"] != c.reason || o["decided_by"] != c.by || c.q.SettledAt != nil && o["decided_at"] != "2026-11-01T12:01:00.000Z" || o["question_event_id"] != "$q" {
 			t.Errorf("the outcome is %v", o)
 		}
 	}

@@ -26,7 +26,10 @@ func TestDendrite(t *testing.T) {
 	t.Run("kick", func(t *testing.T) { r.t = t; testRealKick(r) })
 	t.Run("encrypted", func(t *testing.T) { r.t = t; testRealEncrypted(r) })
 	t.Run("field cases", func(t *testing.T) { r.t = t; testFieldCases(r) })
-	t.Run("lost answer", func(t *testing.T) { r.t = t; testRealLostAnswer(r) })
+	t.Run("targets", func(t *testing.T) { r.t = t; testRealTargets(r) })
+	t.Run("deliveries", func(t *testing.T) { r.t = t; testRealDeliveries(r) })
+	t.Run("lost answer", func(t *testing.T) { r.t = t; testRealLostAnswer(r) }) // what comes after it may be pushed late
+	t.Run("homeserver down", func(t *testing.T) { r.t = t; homeserverDown(r) })
 }
 
 // testAnswers: every way in which people answer, and what they see afterwards.
@@ -263,7 +266,7 @@ func testRealKick(r *real) {
 	r.eventually("the question is unanswerable", func() bool {
 		q, err := r.db.Question(ctx, q.ID)
 		noError(r.t, err)
-		return q.Delivery.Reason == reasonNotInRoom
+		return q.Delivery.Reason == bridge.ReasonNotInRoom
 	})
 	if err := r.Supports(ctx, bridge.ConversationID(room)); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable {
 		r.t.Errorf("a room we were kicked from: %v", err)

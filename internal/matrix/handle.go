@@ -222,7 +222,7 @@ func (w *worker) encrypted(ctx context.Context, e event) error {
 		return err
 	}
 	if w.s.cipher == nil {
-		if err := w.engine.Unanswerable(ctx, room, reasonEncrypted); err != nil {
+		if err := w.engine.Unanswerable(ctx, room, bridge.ReasonEncrypted); err != nil {
 			return err
 		}
 	}

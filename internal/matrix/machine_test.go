@@ -146,7 +146,7 @@ func testNoDeviceYet(r *real, _ *sealedclient.Client) {
 	noError(r.t, err)
 	noError(r.t, r.bob.WaitForMember(ctx, room, string(r.Bot()), "join"))
 	q := r.asked(room, plain())
-	r.heldFor(q, reasonNoKeys)
+	r.heldFor(q, bridge.ReasonNoKeys)
 	all, err := r.bob.Messages(ctx, room)
 	noError(r.t, err)
 	for _, e := range all {
@@ -277,7 +277,7 @@ func testLyingState(r *real, alice *sealedclient.Client) {
 		} else if name == "no JSON" {
 			noError(r.t, err)
 			held := r.asked(room, q)
-			r.heldFor(held, reasonUnreadable)
+			r.heldFor(held, bridge.ReasonUnreadable)
 			r.lie.Store(nil)
 			r.hears(alice, room, asks(held))
 		}

@@ -25,6 +25,9 @@ func outcomeOf(q bridge.Question, p bridge.Posting) map[string]any {
 	case q.CancelledBy != "":
 		o["reason"] = "cancelled_by_" + string(q.CancelledBy)
 	}
+	if q.DismissedBy != "" {
+		o["decided_by"] = string(q.DismissedBy)
+	}
 	a := q.Answer
 	if a == nil {
 		return o

@@ -193,6 +193,20 @@ func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	return r.stood(room, r.asked(room, q))
 }
 
+// named makes a new question of its own, asked in the room.
+func (r *real) named(room string, q bridge.Question) bridge.Question {
+	q.ID = bridge.NewQuestionID()
+	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
+	return now(q)
+}
+
+// now is a question that is asked now.
+func now(q bridge.Question) bridge.Question {
+	q.CreatedAt = bridge.SystemClock{}.Now()
+	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
+	return q
+}
+
 // stands asks a question whose asker and id are set.
 func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
@@ -218,15 +232,12 @@ func (r *real) stood(room string, q bridge.Question) (bridge.Question, string) {
 // asked asks a question, which may have to wait.
 func (r *real) asked(room string, q bridge.Question) bridge.Question {
 	r.t.Helper()
-	q.ID = bridge.NewQuestionID()
-	q.Dialect, q.Asker, q.AskedBy, q.Conversation, q.ElicitationID, q.Digest = bridge.Core, "ci", "ci", bridge.ConversationID(room), string(q.ID), string(q.ID)
-	return r.stored(q)
+	return r.stored(r.named(room, q))
 }
 
 func (r *real) stored(q bridge.Question) bridge.Question {
 	r.t.Helper()
-	q.CreatedAt = time.Now().UTC().Truncate(time.Millisecond)
-	q.ExpiresAt, q.ForgetAfter = q.CreatedAt.Add(time.Hour), q.CreatedAt.Add(24*time.Hour)
+	q = now(q)
 	_, _, err := r.engine.Ask(within(r.t), q)
 	noError(r.t, err)
 	return q

@@ -23,6 +23,9 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 	if err != nil {
 		return bridge.Change{}, err
 	}
+	if err := s.targetThere(ctx, q, conv); err != nil {
+		return bridge.Change{}, err
+	}
 	m, err := s.post(ctx, q, p, step, post{key, limit(v.encrypted)})
 	if errors.Is(err, errElsewhere) {
 		return bridge.Change{}, nil // the room that it moved to has an effect of its own
@@ -84,7 +87,8 @@ func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting,
 	content, err := s.content(q, step, try.maxBytes)
 	var refusal *schema.Refusal
 	if errors.As(err, &refusal) {
-		return bridge.Message{}, &bridge.ErrImpossible{State: bridge.Failed, Reason: "cannot be sent: " + refusal.Error()}
+		zerolog.Ctx(ctx).Error().Err(refusal).Str("question_id", string(q.ID)).Msg("A question cannot be written as an event")
+		return bridge.Message{}, &bridge.ErrImpossible{State: bridge.Failed, Reason: bridge.ReasonUnwritable}
 	}
 	if err != nil {
 		return bridge.Message{}, err

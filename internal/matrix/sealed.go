@@ -59,7 +59,7 @@ func (s *Service) reaches(ctx context.Context, v view, target bridge.UserID) err
 	reached, err := s.cipher.reaches(ctx, v.joined())
 	switch {
 	case errors.Is(err, errNotBegun):
-		return &bridge.ErrHeld{Reason: reasonNotBegun, Again: 5 * time.Second}
+		return &bridge.ErrHeld{Reason: bridge.ReasonNotBegun, Again: 5 * time.Second}
 	case err != nil:
 		return err
 	case target != "" && v.members[target].membership == "join":
@@ -73,7 +73,7 @@ func (s *Service) reaches(ctx context.Context, v view, target bridge.UserID) err
 			}
 		}
 	}
-	return &bridge.ErrHeld{Reason: reasonNoKeys, Again: time.Minute}
+	return &bridge.ErrHeld{Reason: bridge.ReasonNoKeys, Again: time.Minute}
 }
 
 // keyWait is how long the rest of a room waits for the key of one message: it is on its way by another path.

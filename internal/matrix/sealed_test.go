@@ -298,14 +298,14 @@ func TestNothingWithoutTheCipher(t *testing.T) {
 	f.fails = errNotBegun
 	q := r.asked(plain())
 	r.pump()
-	if d := r.question(q.ID).Delivery; d.State != bridge.Queued || d.Reason != reasonNotBegun {
+	if d := r.question(q.ID).Delivery; d.State != bridge.Queued || d.Reason != bridge.ReasonNotBegun {
 		t.Errorf("delivery is %+v", d)
 	}
 	f.fails = nil
 	f.devices = map[bridge.UserID]bool{bot: true}
 	r.clock.move(time.Hour / 2)
 	r.pump()
-	if d := r.question(q.ID).Delivery; d.State != bridge.Queued || d.Reason != reasonNoKeys {
+	if d := r.question(q.ID).Delivery; d.State != bridge.Queued || d.Reason != bridge.ReasonNoKeys {
 		t.Errorf("delivery is %+v", d)
 	}
 	if sent := r.server.rooms[room].events; len(sent) != 0 {

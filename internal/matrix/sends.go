@@ -45,6 +45,9 @@ type outgoing struct {
 	content  map[string]any
 }
 
+// errInFlight is the result of a send while something may still come of an earlier try.
+var errInFlight = errors.New("the homeserver may still be at an earlier try")
+
 // errElsewhere is a send that was tried in another room, before its question moved.
 var errElsewhere = errors.New("this was sent, or may have been, in the room that was replaced")
 
@@ -116,7 +119,7 @@ func (s *sends) result(ctx context.Context, saved bridge.Send) (m bridge.Message
 		return m, true, err
 	}
 	if wait := s.inFlight(saved); wait > 0 {
-		return "", false, &bridge.ErrRetry{After: wait, Err: errors.New("the homeserver may still be at an earlier try")}
+		return "", false, &bridge.ErrRetry{After: wait, Err: errInFlight}
 	}
 	return "", false, nil
 }

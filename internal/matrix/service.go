@@ -152,13 +152,18 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 // Bot is the user id that the bridge speaks with.
 func (s *Service) Bot() bridge.UserID { return s.hs.bot }
 
-// Handler serves what the homeserver calls: the transactions, and mautrix's queries and ping.
+// Handler serves what the homeserver calls: the transactions, and mautrix's queries and ping, whose bodies hold next to
+// nothing.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /_matrix/app/v1/transactions/{txnID}", s.putTransaction)
-	mux.HandleFunc("GET /_matrix/app/v1/rooms/{roomAlias}", s.as.GetRoom)
-	mux.HandleFunc("GET /_matrix/app/v1/users/{userID}", s.as.GetUser)
-	mux.HandleFunc("POST /_matrix/app/v1/ping", s.as.PostPing)
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET /_matrix/app/v1/rooms/{roomAlias}": s.as.GetRoom,
+		"GET /_matrix/app/v1/users/{userID}":    s.as.GetUser,
+		"POST /_matrix/app/v1/ping":             s.as.PostPing,
+	} {
+		mux.Handle(pattern, http.MaxBytesHandler(h, maxOther))
+	}
 	return mux
 }
 

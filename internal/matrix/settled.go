@@ -22,7 +22,7 @@ func (s *Service) Settled(ctx context.Context, q bridge.Question, p bridge.Posti
 	conv := conversation(q, p)
 	v, err := s.rooms.view(ctx, conv, false)
 	if errors.Is(err, errNotJoined) || err == nil && v.encrypted && s.cipher == nil {
-		return bridge.Change{}, &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reasonNotInRoom}
+		return bridge.Change{}, &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: bridge.ReasonNotInRoom}
 	}
 	if err != nil {
 		return bridge.Change{}, err
@@ -74,7 +74,7 @@ func (s *Service) closing(ctx context.Context, o outgoing) error {
 	}
 	err = s.sendFailed(ctx, o.room, err)
 	var impossible *bridge.ErrImpossible
-	if errors.As(err, &impossible) && (impossible.Reason == reasonTooLarge || impossible.Reason == reasonRefused) {
+	if errors.As(err, &impossible) && (impossible.Reason == bridge.ReasonTooLarge || impossible.Reason == bridge.ReasonRefused) {
 		zerolog.Ctx(ctx).Error().Str("question_id", string(o.question)).Str("send", o.key).Str("reason", impossible.Reason).Msg("Closing a question without this")
 		return nil
 	}

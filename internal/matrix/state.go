@@ -25,7 +25,7 @@ func (w *worker) state(ctx context.Context, e event) error {
 	if err := w.s.rooms.apply(ctx, e, func(context.Context) error { return nil }); err != nil {
 		return err
 	}
-	if e.Type == "m.room.member" && e.Content.string("membership") == "join" {
+	if e.Type == "m.room.member" && e.Content.string("membership") == "join" || e.Type == "m.room.power_levels" {
 		if err := w.engine.Changed(ctx, bridge.ConversationID(e.Room)); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (w *worker) left(ctx context.Context, room bridge.ConversationID) error {
 		return err
 	}
 	zerolog.Ctx(ctx).Warn().Msg("The bot is no longer in the room")
-	if err := w.engine.Unanswerable(ctx, room, reasonNotInRoom); err != nil {
+	if err := w.engine.Unanswerable(ctx, room, bridge.ReasonNotInRoom); err != nil {
 		return err
 	}
 	return w.s.store.ForgetState(ctx, room)

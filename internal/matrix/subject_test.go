@@ -84,7 +84,7 @@ func exactly(digest string, revision int) map[string]any {
 }
 
 func overHTTP(option bridge.OptionID, subject *bridge.SubjectRef) bridge.Choice {
-	return bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{option}}}, Subject: subject}
+	return bridge.Choice{Via: bridge.ViaAPI, Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{option}}}, Subject: subject}
 }
 
 func isRoot(c *Config) { c.Admins.Users = []bridge.UserID{"@root:ex.org"} }

@@ -24,6 +24,9 @@ import (
 // transaction for ever and sends nothing else until it is taken.
 const maxTransaction = 64 << 20
 
+// maxOther bounds the body of everything else, in bytes.
+const maxOther = 64 << 10
+
 // putTransaction takes a batch of events: all of them are stored before the answer, or the answer is no 200. The
 // transaction id means nothing to us: homeservers use one again with more events. (Guarantee 1.)
 func (s *Service) putTransaction(w http.ResponseWriter, r *http.Request) {

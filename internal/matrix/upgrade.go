@@ -37,7 +37,7 @@ func (w *worker) tombstone(ctx context.Context, e event) error {
 		}
 	}
 	zerolog.Ctx(ctx).Info().Str("new_room_id", next).Msg("The room goes on in another one")
-	if err := w.engine.Unanswerable(ctx, room, reasonUpgraded); err != nil {
+	if err := w.engine.Unanswerable(ctx, room, bridge.ReasonRoomUpgraded); err != nil {
 		return err
 	}
 	err = w.s.rooms.apply(ctx, e, func(ctx context.Context) error {

@@ -99,6 +99,10 @@ func BenchmarkStore(b *testing.B) {
 				_, _, err := s.ListQuestions(ctx, bridge.Listing{Asker: "agent", State: bridge.Pending, Limit: 50})
 				return err
 			}},
+			{"quota of 1000 pending", func() error {
+				_, _, err := s.QuotaReached(ctx, "agent", "!1", bridge.Quota{Asker: 1000, Conversation: 1000})
+				return err
+			}},
 			{"ask and settle", func() error {
 				n++
 				q := question(benchQuestions + n)

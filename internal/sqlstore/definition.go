@@ -14,7 +14,8 @@ type definition struct {
 	// These hide the fields of the same name.
 	ID, Asker, ElicitationID, Conversation, CorrelationID, Data, Content *struct{} `json:",omitempty"`
 	CreatedAt, ExpiresAt, ForgetAfter                                    *struct{} `json:",omitempty"`
-	State, Revision, Answer, SettledAt, CancelledBy, Reason, Delivery    *struct{} `json:",omitempty"`
+	State, Revision, Answer, SettledAt, CancelledBy, DismissedBy         *struct{} `json:",omitempty"`
+	Reason, Delivery                                                     *struct{} `json:",omitempty"`
 }
 
 func define(q bridge.Question) definition {
@@ -37,14 +38,14 @@ func encodeAnswer(a *bridge.Answer) (any, error) {
 	return encode(stored)
 }
 
-const questionColumns = `id, asker, elicitation_id, conversation, correlation_id, state, revision, settled_at, cancelled_by, reason,
+const questionColumns = `id, asker, elicitation_id, conversation, correlation_id, state, revision, settled_at, cancelled_by, dismissed_by, reason,
 	created_at, expires_at, forget_after, delivery_state, delivery_message, delivery_reason, answer, definition, data, content`
 
 func scanQuestion(row dbutil.Scannable) (bridge.Question, error) {
 	var d definition
 	q := &d.Question
 	err := row.Scan(text(&q.ID), text(&q.Asker), text(&q.ElicitationID), text(&q.Conversation), maybeText(&q.CorrelationID),
-		text(&q.State), &q.Revision, maybeMoment(&q.SettledAt), text(&q.CancelledBy), text(&q.Reason),
+		text(&q.State), &q.Revision, maybeMoment(&q.SettledAt), text(&q.CancelledBy), text(&q.DismissedBy), text(&q.Reason),
 		moment(&q.CreatedAt), moment(&q.ExpiresAt), moment(&q.ForgetAfter), text(&q.Delivery.State),
 		text(&q.Delivery.Message), text(&q.Delivery.Reason), decoded(&q.Answer), decoded(&d), raw(&q.Data), raw(&q.Content))
 	return d.Question, err

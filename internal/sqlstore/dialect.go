@@ -14,6 +14,8 @@ type dialect struct {
 	inOrder string
 	// holdSubject makes transactions that ask about one subject, named by asker, conversation and id, wait for each other.
 	holdSubject string
+	// holdPending makes transactions wait for each other that add pending questions of one asker, or to one conversation.
+	holdPending string
 	// holdKeys makes transactions that change which key signs wait for each other.
 	holdKeys string
 }
@@ -26,6 +28,7 @@ var (
 		takeRow:     " FOR UPDATE SKIP LOCKED",
 		inOrder:     "SELECT pg_advisory_xact_lock(7165733)",
 		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
+		holdPending: "SELECT pg_advisory_xact_lock(7165736, hashtext($1)), pg_advisory_xact_lock(7165737, hashtext($2))",
 		holdKeys:    "SELECT pg_advisory_xact_lock(7165735)",
 	}
 )

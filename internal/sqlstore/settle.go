@@ -15,8 +15,8 @@ import (
 // Settle implements [bridge.Store].
 func (s *Store) Settle(ctx context.Context, m bridge.Settlement) (q bridge.Question, won bool, err error) {
 	switch {
-	case m.State == bridge.Answered && m.Answer != nil && m.CancelledBy == "":
-	case m.State == bridge.Cancelled && m.Answer == nil:
+	case m.State == bridge.Answered && m.Answer != nil && m.CancelledBy == "" && m.DismissedBy == "":
+	case m.State == bridge.Cancelled && m.Answer == nil && (m.DismissedBy == "" || m.CancelledBy == bridge.ByResponder):
 	default:
 		return q, false, fmt.Errorf("settle %s: %q with answer %t, cancelled by %q", m.Question, m.State, m.Answer != nil, m.CancelledBy)
 	}
@@ -25,7 +25,7 @@ func (s *Store) Settle(ctx context.Context, m bridge.Settlement) (q bridge.Quest
 		return q, false, fmt.Errorf("settle %s: %w", m.Question, err)
 	}
 	err = s.write(ctx, func(ctx context.Context) error {
-		q, won, err = first(ctx, s, scanQuestion, settle, m.Question, m.State, m.At, answer, orNull(m.CancelledBy), m.Reason, m.Revision)
+		q, won, err = first(ctx, s, scanQuestion, settle, m.Question, m.State, m.At, answer, orNull(m.CancelledBy), m.Reason, m.Revision, orNull(m.DismissedBy))
 		return err
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) Settle(ctx context.Context, m bridge.Settlement) (q bridge.Quest
 
 // A cancellation is allowed after the deadline, until the sweep comes.
 const settle = `
-	UPDATE questions SET state = $2, settled_at = $3, answer = $4, cancelled_by = $5, reason = $6
+	UPDATE questions SET state = $2, settled_at = $3, answer = $4, cancelled_by = $5, reason = $6, dismissed_by = $8
 	WHERE id = $1 AND state = 'pending' AND ($2 <> 'answered' OR expires_at > $3) AND ($7 = -1 OR revision = $7)
 	RETURNING ` + questionColumns
 

@@ -10,12 +10,12 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 )
 
-const tokenColumns = `id, hash, agent, user_id, rooms, scopes, created_at, expires_at, revoked_at, used_at`
+const tokenColumns = `id, hash, agent, user_id, rooms, scopes, created_at, expires_at, revoked_at, used_at, session`
 
 func scanToken(row dbutil.Scannable) (t bridge.Token, err error) {
 	var hash []byte
 	err = row.Scan(text(&t.ID), &hash, text(&t.Agent), text(&t.User), decoded(&t.Rooms), decoded(&t.Scopes), moment(&t.CreatedAt),
-		maybeMoment(&t.ExpiresAt), maybeMoment(&t.RevokedAt), maybeMoment(&t.UsedAt))
+		maybeMoment(&t.ExpiresAt), maybeMoment(&t.RevokedAt), maybeMoment(&t.UsedAt), &t.Session)
 	copy(t.Hash[:], hash)
 	return t, err
 }
@@ -48,8 +48,8 @@ func (s *Store) AddToken(ctx context.Context, t bridge.Token) error {
 		return err
 	}
 	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, `INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			t.ID, t.Hash[:], t.Agent, orNull(t.User), rooms, scopes, t.CreatedAt, t.ExpiresAt, t.RevokedAt, t.UsedAt)
+		n, err := s.exec(ctx, `INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+			t.ID, t.Hash[:], t.Agent, orNull(t.User), rooms, scopes, t.CreatedAt, t.ExpiresAt, t.RevokedAt, t.UsedAt, t.Session)
 		if err == nil && n == 0 {
 			return fmt.Errorf("add token %s: there is one with this id or secret", t.ID)
 		}
