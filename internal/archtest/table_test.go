@@ -89,6 +89,6 @@ var imports = []row{
 	},
 	{
 		packages: []string{"cmd/questiond"},
-		own:      []string{"internal/app", "internal/config", "internal/testserver", "internal/command"}, outside: []string{cobra, term},
+		own:      []string{"internal/app", "internal/config", "internal/testserver", "internal/sealedclient", "internal/command"}, outside: []string{cobra, term},
 	},
 }

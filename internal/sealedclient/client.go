@@ -5,8 +5,10 @@ package sealedclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.mau.fi/util/dbutil"
 	"maunium.net/go/mautrix"
@@ -17,7 +19,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
-// Member is somebody logged in with a device that encrypts. Its methods may be called from several goroutines.
+// Client is somebody logged in with a device that encrypts. Its methods may be called from several goroutines.
 type Client struct {
 	*testserver.User
 	cli    *mautrix.Client
@@ -37,7 +39,8 @@ type Event struct {
 	Encrypted bool
 }
 
-// New makes a member of a user, whose device must be new, and keeps its keys in a file. It sees events from now on.
+// New makes a client of a user and keeps its keys in a file. Without the file, their device must be new. It sees events from
+// now on; what it says in the rooms that they are in already is encrypted where those are.
 func New(ctx context.Context, u *testserver.User, file string) (*Client, error) {
 	cli, err := mautrix.NewClient(u.Server.URL, id.UserID(u.ID), u.AccessToken)
 	if err != nil {
@@ -53,9 +56,12 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 		return nil, err
 	}
 	if err := m.crypto.Init(ctx); err != nil {
-		return nil, fmt.Errorf("start encryption of %s: %w", u.ID, err)
+		return nil, fmt.Errorf("start encryption of %s: %w", u.ID, errors.Join(err, m.crypto.Close()))
 	}
 	cli.Crypto = m.crypto
+	if err := m.readRooms(ctx); err != nil {
+		return nil, errors.Join(err, m.crypto.Close())
+	}
 	m.crypto.DecryptErrorCallback = func(*event.Event, error) { m.note(nil) }
 	syncer := cli.Syncer.(*mautrix.DefaultSyncer)
 	syncer.OnEvent(func(_ context.Context, e *event.Event) {
@@ -72,6 +78,20 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 	return m, nil
 }
 
+// readRooms takes up who is in the rooms and which are encrypted, before a sync says so.
+func (m *Client) readRooms(ctx context.Context) error {
+	joined, err := m.cli.JoinedRooms(ctx)
+	if err != nil {
+		return fmt.Errorf("list the rooms of %s: %w", m.ID, err)
+	}
+	for _, room := range joined.JoinedRooms {
+		if _, err := m.cli.State(ctx, room); err != nil {
+			return fmt.Errorf("read the room %s: %w", room, err)
+		}
+	}
+	return nil
+}
+
 // Close ends the client.
 func (m *Client) Close() error {
 	m.stop()
@@ -85,13 +105,39 @@ func (m *Client) note(e *event.Event) {
 	if e == nil {
 		m.sealed++
 	} else {
-		content, _ := json.Marshal(&e.Content)
-		m.events = append(m.events, Event{testserver.Event{
-			ID: string(e.ID), Type: e.Type.Type, RoomID: string(e.RoomID), Sender: string(e.Sender), Content: content, SentAt: e.Timestamp,
-		}, e.Mautrix.WasEncrypted})
+		m.events = append(m.events, meant(e))
 	}
 	close(m.heard)
 	m.heard = make(chan struct{})
+}
+
+func meant(e *event.Event) Event {
+	content, _ := json.Marshal(&e.Content)
+	return Event{testserver.Event{
+		ID: string(e.ID), Type: e.Type.Type, RoomID: string(e.RoomID), Sender: string(e.Sender), Content: content, SentAt: e.Timestamp,
+	}, e.Mautrix.WasEncrypted}
+}
+
+// Open decrypts an event of a room that came by another way, and gives it with what was inside. Its key is waited for that
+// long; without the key, and of an event that is not encrypted, it gives the event as it is.
+func (m *Client) Open(ctx context.Context, room string, e testserver.Event, patience time.Duration) testserver.Event {
+	if e.Type != event.EventEncrypted.Type {
+		return e
+	}
+	sealed := &event.Event{
+		ID: id.EventID(e.ID), Type: event.EventEncrypted, RoomID: id.RoomID(room), Sender: id.UserID(e.Sender), Timestamp: e.SentAt,
+	}
+	if json.Unmarshal(e.Content, &sealed.Content) != nil || sealed.Content.ParseRaw(sealed.Type) != nil {
+		return e
+	}
+	opened, err := m.crypto.Decrypt(ctx, sealed)
+	if c := sealed.Content.AsEncrypted(); errors.Is(err, cryptohelper.NoSessionFound) && m.crypto.WaitForSession(ctx, sealed.RoomID, c.SenderKey, c.SessionID, patience) {
+		opened, err = m.crypto.Decrypt(ctx, sealed)
+	}
+	if err != nil {
+		return e
+	}
+	return meant(opened).Event
 }
 
 // Unreadable counts the events that could not be decrypted.
@@ -101,7 +147,7 @@ func (m *Client) Unreadable() int {
 	return m.sealed
 }
 
-// WaitFor gives the first event of a room, since the member was made, that match says yes to.
+// WaitFor gives the first event of a room, since the client was made, that match says yes to.
 func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) bool) (Event, error) {
 	for seen := 0; ; {
 		m.mu.Lock()
@@ -127,6 +173,11 @@ func (m *Client) Say(ctx context.Context, room string, content map[string]any) (
 		return "", fmt.Errorf("%s says something: %w", m.ID, err)
 	}
 	return string(sent.EventID), nil
+}
+
+// Send sends a plain text message.
+func (m *Client) Send(ctx context.Context, room, text string) (string, error) {
+	return m.Say(ctx, room, map[string]any{"msgtype": "m.text", "body": text})
 }
 
 // ThreadReply sends a message in the thread below root.
