@@ -42,6 +42,7 @@ type machine struct {
 	olm   *crypto.OlmMachine
 	rooms roomLocks // one message of a room is encrypted at a time
 
+	refused  bool     // the homeserver refuses the bot signing keys, which was logged
 	askedFor sync.Map // whose unknown devices were asked for, as user and key
 }
 
@@ -79,7 +80,9 @@ func (c *machine) begin(ctx context.Context) error {
 	if err := c.publish(ctx); err != nil {
 		return fmt.Errorf("publish the keys of the bot's device: %w", err)
 	}
-	c.crossSign(ctx)
+	if err := c.crossSign(ctx); err != nil {
+		return err
+	}
 	close(c.done)
 	zerolog.Ctx(ctx).Info().Str("device_id", string(keys.DeviceID)).Str("fingerprint", c.olm.Fingerprint()).Msg("Encryption has begun")
 	return nil
@@ -96,16 +99,9 @@ func (c *machine) hasBegun() error {
 
 // prepare opens the keys, and makes an account with a device id where there is none.
 func (c *machine) prepare(ctx context.Context) (*keyStore, error) {
-	keys := newKeyStore(c.cfg, c.store)
-	if err := c.store.Atomically(ctx, keys.DB.Upgrade); err != nil {
-		return nil, fmt.Errorf("prepare the tables of the keys: %w", err)
-	}
-	known, err := keys.FindDeviceID(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if keys.DeviceID = known; known != "" {
-		return keys, nil
+	keys, err := openKeys(ctx, c.cfg, c.store)
+	if err != nil || keys.DeviceID != "" {
+		return keys, err
 	}
 	keys.DeviceID = id.DeviceID("QB" + rand.Text()[:10])
 	return keys, keys.PutAccount(ctx, crypto.NewOlmAccount())
@@ -167,7 +163,10 @@ func (c *machine) relogin(ctx context.Context) error {
 	if err := c.reload(ctx); err != nil {
 		return err
 	}
-	return c.publish(ctx)
+	if err := c.publish(ctx); err != nil {
+		return err
+	}
+	return c.crossSign(ctx)
 }
 
 // load makes a machine of what is stored. Whoever calls it holds c.mu, or is the only one.

@@ -192,6 +192,7 @@ func testEncryptedMeanwhile(r *real, alice *sealedclient.Client) {
 	noError(r.t, r.alice.WaitForMember(ctx, room, string(r.Bot()), "join"))
 	q, m := r.ask(room, plain())
 	r.encrypt(room)
+	noError(r.t, alice.WaitForEncryption(ctx, room))
 	_, err = r.alice.ThreadReply(ctx, room, m, "1")
 	noError(r.t, err)
 	_, err = alice.ThreadReply(ctx, room, m, "2")

@@ -36,6 +36,7 @@ type real struct {
 	bob    *testserver.User
 	pod    *testserver.User
 	owed   chan struct{}
+	stop   func()       // ends the bridge
 	cutPUT atomic.Int32 // how many sends lose their answer, once the homeserver has them
 	onCut  func()
 	lie    atomic.Pointer[func(path string, body []byte) []byte] // what the homeserver's answers become
@@ -106,10 +107,13 @@ func (r *real) serve(listener net.Listener) {
 	running.Go(func() { _ = server.Serve(listener) })
 	running.Go(func() { _ = r.Run(ctx, r.engine) })
 	running.Go(func() { r.outbox(ctx) })
-	r.t.Cleanup(func() {
+	r.stop = func() {
 		stop()
 		_ = server.Close()
 		running.Wait()
+	}
+	r.t.Cleanup(func() {
+		r.stop()
 		_ = r.db.Close()
 	})
 }

@@ -106,6 +106,11 @@ func (f *fakeCipher) supply(_ context.Context, count int) error {
 func newSealedRig(t *testing.T) (*rig, *fakeCipher) {
 	t.Helper()
 	r := newRig(t, nil)
+	return r, r.encrypts()
+}
+
+// encrypts gives the bridge a cipher, and makes the room one that needs it.
+func (r *rig) encrypts() *fakeCipher {
 	f := &fakeCipher{
 		began: make(chan struct{}), sealed: map[string]sealing{}, keys: map[string]bool{}, worth: map[string]error{},
 		trusted: map[bridge.UserID]bool{}, devices: map[bridge.UserID]bool{"@dana:ex.org": true, "@sam:ex.org": true}, hs: r.hs, store: r.db,
@@ -115,7 +120,7 @@ func newSealedRig(t *testing.T) (*rig, *fakeCipher) {
 	r.cfg.Encryption = &Encryption{Trust: TrustKnown}
 	server := r.server.rooms[room]
 	server.state = append(server.state, r.server.stateEvent("m.room.encryption", "", "@root:ex.org", map[string]any{"algorithm": "m.megolm.v1.aes-sha2"}))
-	return r, f
+	return f
 }
 
 // whispers is an encrypted message of somebody, with a session.

@@ -65,7 +65,7 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 	m.crypto.DecryptErrorCallback = func(*event.Event, error) { m.note(nil) }
 	syncer := cli.Syncer.(*mautrix.DefaultSyncer)
 	syncer.OnEvent(func(_ context.Context, e *event.Event) {
-		if e.Type != event.EventEncrypted && e.StateKey == nil {
+		if e.Type != event.EventEncrypted && e.StateKey == nil || e.Type == event.StateEncryption {
 			m.note(e)
 		}
 	})
@@ -164,6 +164,12 @@ func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) boo
 			return Event{}, fmt.Errorf("%s waits for an event in %s, having seen %d: %w", m.ID, room, len(events), ctx.Err())
 		}
 	}
+}
+
+// WaitForEncryption returns when the client knows that a room is encrypted, which it must have seen happen.
+func (m *Client) WaitForEncryption(ctx context.Context, room string) error {
+	_, err := m.WaitFor(ctx, room, func(e Event) bool { return e.Type == event.StateEncryption.Type })
+	return err
 }
 
 // Say sends a message, encrypted where the room is, and returns its id.
