@@ -18,10 +18,10 @@ const keyPatience = 5 * time.Second
 
 // encrypt turns encryption on in the room, makes what the bridge needs there, and gives both people clients that encrypt.
 func (d *demo) encrypt(ctx context.Context) error {
-	err := error(nil)
-	if _, err = d.alice.SetState(ctx, d.room, testserver.State{
+	_, err := d.alice.SetState(ctx, d.room, testserver.State{
 		Type: "m.room.encryption", Content: map[string]any{"algorithm": "m.megolm.v1.aes-sha2"},
-	}); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("turn encryption on: %w", err)
 	}
 	if _, err = d.dir.secret(demoPickleKey); err != nil {

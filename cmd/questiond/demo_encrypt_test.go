@@ -24,6 +24,10 @@ func TestEncryptedDemo(t *testing.T) {
 	first := playDemo(ctx, t, demoFlags{data: dir, encrypted: true})
 	first.terminal.waitFor(ctx, t, "DEMO, encrypted")
 	first.terminal.waitFor(ctx, t, "Which way should v1.4.0 go?")
+	var line strings.Builder
+	if err := first.writeJSON(&line); err != nil || !strings.Contains(line.String(), `"room":{"id":"`+first.room+`","code":"DEMO","encrypted":true}`) {
+		t.Errorf("the line is %s, %v", line.String(), err)
+	}
 	first.types("bob: 2")
 	first.terminal.waitFor(ctx, t, "bob (in the thread): 2\n")
 	first.terminal.waitFor(ctx, t, "Canary first") // in the outcome too

@@ -59,6 +59,10 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 		return nil, fmt.Errorf("start encryption of %s: %w", u.ID, errors.Join(err, m.crypto.Close()))
 	}
 	cli.Crypto = m.crypto
+	// mautrix keeps what this gives, without a lock, when it first decrypts something: so not while the sync does that too.
+	if _, err := m.crypto.Machine().GetOwnCrossSigningPublicKeys(ctx); err != nil {
+		return nil, errors.Join(err, m.crypto.Close())
+	}
 	if err := m.readRooms(ctx); err != nil {
 		return nil, errors.Join(err, m.crypto.Close())
 	}
