@@ -24,16 +24,18 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, signing in, and the database. It changes nothing beside making or upgrading the database. One finding follows
+// configured rooms, signing in, and the database, and the keys of encrypted rooms. It changes nothing beside making or upgrading the database. One finding follows
 // another even if it fails, except where the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
-	if c.versions(ctx) && c.whoami(ctx) {
+	if c.known = c.versions(ctx) && c.whoami(ctx); c.known {
 		c.ping(ctx)
 		c.rooms(ctx)
 		c.signIn(ctx)
 	}
-	c.database(ctx)
+	if c.database(ctx) && cfg.Encryption.Enabled {
+		c.encryption(ctx)
+	}
 	return c.findings
 }
 
@@ -42,6 +44,7 @@ type check struct {
 	reg      config.Registration
 	http     *http.Client
 	spec     versions
+	known    bool // the homeserver answers, and knows the bot
 	findings []Finding
 }
 
@@ -142,7 +145,7 @@ func (c *check) rooms(ctx context.Context) {
 	}
 }
 
-func (c *check) database(ctx context.Context) {
+func (c *check) database(ctx context.Context) bool {
 	f := Finding{What: "the " + c.cfg.Database.Type + " database opens"}
 	switch c.cfg.Database.Type {
 	case config.SQLite:
@@ -154,5 +157,5 @@ func (c *check) database(ctx context.Context) {
 	if f.Err = err; err == nil {
 		f.Err = tokens.Close()
 	}
-	c.add(f)
+	return c.add(f)
 }

@@ -84,3 +84,59 @@ func TestLateKeyAcrossARestart(t *testing.T) {
 	_, err = alice.WaitFor(s.ctx, s.room, func(e sealedclient.Event) bool { return e.Encrypted && e.Field(outcomeKey) != nil })
 	s.ok(err)
 }
+
+// What an operator sees of the keys: whether the pickle key fits, whether strict clients can read the bot, which takes its
+// password on Dendrite; and a bridge that begins anew.
+func TestCheckKeys(t *testing.T) {
+	s := newEncryptedStage(t)
+	root, err := s.server.Register(s.ctx, testserver.Account{Name: "root", Admin: true})
+	s.ok(err)
+	s.ok(root.ResetPassword(s.ctx, bot, "a password of the bot"))
+	file := func(text string) config.Secret {
+		path := filepath.Join(t.TempDir(), "secret")
+		s.ok(os.WriteFile(path, []byte(text), 0o600))
+		return config.Secret{File: path}
+	}
+	load := func(change func(*config.Config)) config.Config {
+		cfg, err := config.Load(s.config, os.Getenv)
+		s.ok(err)
+		change(&cfg)
+		s.ok(cfg.Save(s.config, "A bridge under test."))
+		cfg, err = config.Load(s.config, os.Getenv)
+		s.ok(err)
+		return cfg
+	}
+	findings := func(cfg config.Config, want ...string) {
+		t.Helper()
+		reg, err := cfg.LoadRegistration()
+		s.ok(err)
+		found := Check(s.ctx, cfg, reg)
+		expect(t, found[len(found)-len(want):], want...)
+	}
+	fits, shown := "encryption.pickle_key opens the keys of the bot's device|", "the homeserver shows everybody the bot's device|"
+	cfg := load(func(*config.Config) {})
+	findings(cfg, "ok the sqlite database opens", "ok "+fits+"there are none yet")
+	s.start("")
+	findings(cfg, "ok "+fits+"device QB", "ok "+shown+strictNever)
+	if _, err := OpenEncryptionKeysAlone(s.ctx, cfg); err == nil {
+		t.Error("the keys of a running bridge can be reset")
+	}
+	s.kill()
+	cfg = load(func(c *config.Config) { c.Encryption.Password = file("a password of the bot") })
+	s.start("")
+	findings(cfg, "ok "+fits+"device QB", "ok "+shown+strictReads)
+	s.kill()
+
+	wrong := load(func(c *config.Config) { c.Encryption.PickleKey = file("another key, which is long enough too") })
+	findings(wrong, "ok the sqlite database opens", "FAIL "+fits+"encryption.pickle_key does not fit the keys in the database")
+	keys, err := OpenEncryptionKeysAlone(s.ctx, wrong)
+	s.ok(err)
+	s.ok(keys.Reset(s.ctx))
+	s.ok(keys.Close())
+	s.start("")
+	findings(wrong, "ok "+fits+"device QB", "ok "+shown+strictReads)
+	alice := s.sealedClient(s.alice)
+	s.sealRoom()
+	s.ok(alice.WaitForEncryption(s.ctx, s.room))
+	s.askSealed(alice)
+}

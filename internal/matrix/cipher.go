@@ -43,8 +43,8 @@ const (
 type cipher interface {
 	// begin logs the bot's device in: the one that it had, or a new one. Once that was done it does nothing.
 	begin(ctx context.Context) error
-	// relogin gets a new token for the device, after the homeserver took the old one back.
-	relogin(ctx context.Context) error
+	// relogin gets a new token for the device, after the homeserver refused the one given; unless it has another already.
+	relogin(ctx context.Context, refused string) error
 	// begun is closed when begin has done that.
 	begun() <-chan struct{}
 	// device is the homeserver as the bot's device sees it.

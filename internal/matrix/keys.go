@@ -20,8 +20,16 @@ const keysLane bridge.ConversationID = "keys"
 // keyKind is the kind of one-time keys that we have.
 const keyKind = "signed_curve25519"
 
-// keepKeys stores what concerns encryption: whose devices changed stands before what those say.
+// keepKeys takes what concerns encryption: it is stored, and then seen to.
 func (s *Service) keepKeys(ctx context.Context, engine Engine, news deviceNews) error {
+	if err := s.storeKeys(ctx, news); err != nil {
+		return err
+	}
+	return s.heedKeys(ctx, engine, news)
+}
+
+// storeKeys stores whose devices changed, before what those say.
+func (s *Service) storeKeys(ctx context.Context, news deviceNews) error {
 	if err := s.cipher.outdated(ctx, news.DeviceLists.Changed); err != nil {
 		return err
 	}
@@ -34,6 +42,11 @@ func (s *Service) keepKeys(ctx context.Context, engine Engine, news deviceNews) 
 			s.arrived()
 		}
 	}
+	return nil
+}
+
+// heedKeys keeps enough one-time keys on the homeserver, and looks again at what waits for somebody's device.
+func (s *Service) heedKeys(ctx context.Context, engine Engine, news deviceNews) error {
 	if count, told := news.KeyCounts[keyKind]; told {
 		if err := s.cipher.supply(ctx, count); err != nil {
 			zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not upload one-time keys") // the next answer says it again

@@ -57,7 +57,11 @@ func newCipher(cfg Encryption, s *Service) (cipher, error) {
 
 func (c *machine) begun() <-chan struct{} { return c.done }
 
-func (c *machine) device() *homeserver { return c.dev }
+func (c *machine) device() *homeserver {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.dev
+}
 
 // begin implements [cipher]. The device's id and keys are stored before the homeserver hears of them, so that a crash
 // leaves no second device behind.
@@ -149,7 +153,7 @@ func (c *machine) impatient(like *mautrix.Client) *mautrix.Client {
 }
 
 // relogin implements [cipher]. A device that was deleted gets its keys again too.
-func (c *machine) relogin(ctx context.Context) error {
+func (c *machine) relogin(ctx context.Context, refused string) error {
 	c.beginning.Lock()
 	defer c.beginning.Unlock()
 	if err := c.hasBegun(); err != nil {
@@ -157,6 +161,9 @@ func (c *machine) relogin(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.cli.AccessToken != refused {
+		return nil
+	}
 	if err := c.login(ctx, c.cli.DeviceID); err != nil {
 		return err
 	}
@@ -215,14 +222,25 @@ func (c *machine) publish(ctx context.Context) error {
 	return c.olm.CryptoStore.PutAccount(ctx, account)
 }
 
-// use runs f on the machine, beside others.
+// use runs f on the machine, beside others; again with a new token, where the homeserver took the old one back.
 func (c *machine) use(ctx context.Context, f func(ctx context.Context, m *crypto.OlmMachine) error) error {
 	if err := c.hasBegun(); err != nil {
 		return err
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return f(quiet(ctx), c.olm)
+	run := func() (token string, err error) {
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		return c.cli.AccessToken, f(quiet(ctx), c.olm)
+	}
+	token, err := run()
+	if !errors.Is(err, mautrix.MUnknownToken) {
+		return err
+	}
+	if again := c.relogin(ctx, token); again != nil {
+		return fmt.Errorf("log the bot's device in again: %w", again)
+	}
+	_, err = run()
+	return err
 }
 
 // quiet keeps mautrix from logging what it does, and whom it sends what.

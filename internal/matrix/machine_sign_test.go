@@ -130,7 +130,7 @@ func TestSignedDevice(t *testing.T) {
 	}
 
 	noError(t, c.dev.call(within(t), "POST", []any{"v3", "logout"}, nil, struct{}{}, nil))
-	noError(t, c.relogin(within(t)))
+	noError(t, c.relogin(within(t), c.cli.AccessToken))
 	if p := r.published(); !p.signed(r.Bot()) || encoded(t, p.Master) != encoded(t, first.Master) {
 		t.Errorf("after the device was deleted: %+v", p)
 	}
@@ -152,7 +152,7 @@ func TestUnsignedDevice(t *testing.T) {
 	if !c.refused {
 		t.Error("it was not noticed")
 	}
-	noError(t, c.relogin(within(t)))
+	noError(t, c.relogin(within(t), c.cli.AccessToken))
 	gone := func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/keys/device_signing/upload") {
 			panic(http.ErrAbortHandler)

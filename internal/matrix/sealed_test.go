@@ -29,12 +29,13 @@ type fakeCipher struct {
 	store   Store
 	changed []bridge.UserID
 	count   int
+	taken   int // messages between devices
 }
 
-func (f *fakeCipher) begin(context.Context) error   { return nil }
-func (f *fakeCipher) relogin(context.Context) error { return nil }
-func (f *fakeCipher) begun() <-chan struct{}        { return f.began }
-func (f *fakeCipher) device() *homeserver           { return f.hs }
+func (f *fakeCipher) begin(context.Context) error           { return nil }
+func (f *fakeCipher) relogin(context.Context, string) error { return nil }
+func (f *fakeCipher) begun() <-chan struct{}                { return f.began }
+func (f *fakeCipher) device() *homeserver                   { return f.hs }
 
 func (f *fakeCipher) seal(_ context.Context, s sealing) (json.RawMessage, error) {
 	f.mu.Lock()
@@ -89,6 +90,7 @@ func (f *fakeCipher) take(ctx context.Context, ev bridge.InboxEvent) ([]session,
 	defer f.mu.Unlock()
 	key := readObject(ev.Raw).object("content").string("session_id")
 	f.keys[key] = true
+	f.taken++
 	return []session{{room, key}}, f.store.FinishInteraction(ctx, ev.ID)
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"maunium.net/go/mautrix/appservice"
@@ -83,8 +82,8 @@ type Service struct {
 	rooms *rooms
 	sends *sends
 	// cipher is nil where there is no encryption.
-	cipher     cipher
-	keysPushed atomic.Bool // the homeserver pushes messages between devices
+	cipher cipher
+	pushes pushes
 
 	carriers map[bridge.UserID]Carrier
 	machines map[bridge.UserID]bool
@@ -131,7 +130,7 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
 		rooms: rooms, sends: &sends{hs: hs, store: store, rooms: rooms, clock: clock, began: clock.Now()},
 		carriers: map[bridge.UserID]Carrier{}, machines: map[bridge.UserID]bool{hs.bot: true},
-		wake: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), pushes: pushes{wake: make(chan struct{}, 1)},
 	}
 	as.QueryHandler = queries{bot: as.BotMXID()}
 	if cfg.Encryption != nil {
@@ -178,6 +177,7 @@ func (s *Service) Run(ctx context.Context, engine Engine) error {
 	}
 	var running sync.WaitGroup
 	running.Go(func() { s.sync(ctx, engine) })
+	running.Go(func() { s.heedPushed(ctx, engine) })
 	running.Go(func() { (&worker{s: s, engine: engine}).run(ctx) })
 	running.Wait()
 	return nil

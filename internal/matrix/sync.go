@@ -61,7 +61,7 @@ func (s *Service) sync(ctx context.Context, engine Engine) {
 		}
 		zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not sync")
 		if errors.Is(err, mautrix.MUnknownToken) && s.cipher != nil {
-			if err := s.cipher.relogin(ctx); err != nil {
+			if err := s.cipher.relogin(ctx, s.cipher.device().cli.AccessToken); err != nil {
 				zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not log the bot's device in again")
 			}
 		}
@@ -80,7 +80,7 @@ func (s *Service) sync(ctx context.Context, engine Engine) {
 // needsSync says whether there is something that the homeserver was not seen to push. Of messages between devices that
 // was seen since we started: a homeserver may be set up anew.
 func (s *Service) needsSync(ctx context.Context) (bool, error) {
-	if s.cipher != nil && !s.keysPushed.Load() {
+	if s.cipher != nil && !s.pushes.all() {
 		return true, nil
 	}
 	if s.cfg.Redactions == RedactionsPushed {
