@@ -222,6 +222,9 @@ func (s *stage) start(death string) {
 	s.t.Cleanup(func() {
 		_ = s.bridge.Process.Kill()
 		_ = s.bridge.Wait()
+		if strings.Contains(s.log.String(), "DATA RACE") { // a process of its own fails no test by itself
+			s.t.Error("the bridge has a data race")
+		}
 		if s.t.Failed() {
 			s.t.Logf("the bridge's log:\n%s", s.log)
 		}
