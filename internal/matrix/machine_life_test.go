@@ -42,9 +42,10 @@ func TestSealedQuestionOnPostgres(t *testing.T) {
 	r.nothingClear(room)
 }
 
-// testLostSealedAnswer: the homeserver takes an encrypted question, the answer to that is lost, and the homeserver is
+// The homeserver takes an encrypted question, the answer to that is lost, and the homeserver is
 // killed. The question is found by the key inside, and posted once.
-func testLostSealedAnswer(r *real, alice *sealedclient.Client) {
+func TestLostSealedAnswer(t *testing.T) {
+	r, alice := startEncrypted(t)
 	room := r.sealedRoom()
 	restarted := make(chan struct{})
 	r.onCut = func() {
@@ -144,7 +145,7 @@ func testSealedCarrier(r *real, alice *sealedclient.Client) {
 	room := r.sealedRoom(r.pod.ID)
 	_, err := r.pod.Join(ctx, room)
 	noError(r.t, err)
-	noError(r.t, pod.WaitForEncryption(ctx, room))
+	noError(r.t, pod.WaitForRoom(ctx, room, string(r.Bot()), r.alice.ID))
 	content := v2Content(r.t, map[string]any{"elicitation_id": "elc_sealed"})
 	m, err := pod.Say(ctx, room, content)
 	noError(r.t, err)

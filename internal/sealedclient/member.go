@@ -59,7 +59,7 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 	m.crypto.DecryptErrorCallback = func(*event.Event, error) { m.note(nil) }
 	syncer := cli.Syncer.(*mautrix.DefaultSyncer)
 	syncer.OnEvent(func(_ context.Context, e *event.Event) {
-		if e.Type != event.EventEncrypted && e.StateKey == nil || e.Type == event.StateEncryption {
+		if e.Type != event.EventEncrypted && e.StateKey == nil || e.Type == event.StateEncryption || e.Type == event.StateMember {
 			m.note(e)
 		}
 	})
@@ -120,10 +120,26 @@ func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) boo
 	}
 }
 
-// WaitForEncryption returns when the client knows that a room is encrypted, which it must have seen happen.
-func (m *Client) WaitForEncryption(ctx context.Context, room string) error {
-	_, err := m.WaitFor(ctx, room, func(e Event) bool { return e.Type == event.StateEncryption.Type })
-	return err
+// WaitForRoom returns when the client knows that a room is encrypted, and that people have joined it: who is not known to
+// have gets no key.
+func (m *Client) WaitForRoom(ctx context.Context, room string, people ...string) error {
+	for {
+		m.mu.Lock()
+		heard := m.heard
+		m.mu.Unlock()
+		known, err := m.cli.StateStore.IsEncrypted(ctx, id.RoomID(room))
+		for _, who := range people {
+			known = known && err == nil && m.cli.StateStore.IsInRoom(ctx, id.RoomID(room), id.UserID(who))
+		}
+		if known || err != nil {
+			return err
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return fmt.Errorf("%s waits for people in %s: %w", m.ID, room, ctx.Err())
+		}
+	}
 }
 
 // Say sends a message, encrypted where the room is, and returns its id.
