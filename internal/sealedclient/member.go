@@ -101,6 +101,59 @@ func (m *Client) Unreadable() int {
 	return m.sealed
 }
 
+// Feed follows a room.
+type Feed struct {
+	client *Client
+	room   string
+	seen   int
+}
+
+// Follow follows a room from what came last.
+func (m *Client) Follow(room string) *Feed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Feed{client: m, room: room, seen: len(m.events)}
+}
+
+// Next gives the next event that match says yes to, passing over the others, and waits for it until ctx ends.
+func (f *Feed) Next(ctx context.Context, match func(testserver.Event) bool) (testserver.Event, error) {
+	for {
+		f.client.mu.Lock()
+		heard, events := f.client.heard, f.client.events
+		f.client.mu.Unlock()
+		for f.seen < len(events) {
+			e := events[f.seen]
+			f.seen++
+			if e.RoomID == f.room && match(e.Event) {
+				return e.Event, nil
+			}
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return testserver.Event{}, ctx.Err()
+		}
+	}
+}
+
+// Open decrypts an event that was read from the homeserver.
+func (m *Client) Open(ctx context.Context, room string, e testserver.Event) (testserver.Event, error) {
+	sealed := &event.Event{
+		ID: id.EventID(e.ID), RoomID: id.RoomID(room), Sender: id.UserID(e.Sender), Type: event.EventEncrypted, Timestamp: e.SentAt,
+		Content: event.Content{VeryRaw: e.Content},
+	}
+	if err := sealed.Content.ParseRaw(sealed.Type); err != nil {
+		return e, err
+	}
+	opened, err := m.crypto.Decrypt(ctx, sealed)
+	if err != nil {
+		return e, err
+	}
+	e.Type = opened.Type.Type
+	e.Content, err = json.Marshal(&opened.Content)
+	return e, err
+}
+
 // WaitFor gives the first event of a room, since the member was made, that match says yes to.
 func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) bool) (Event, error) {
 	for seen := 0; ; {
