@@ -2,14 +2,15 @@
 # make build   the programs, into bin/; the homeserver for demo and tests takes a minute or two the first time
 # make test    everything that must hold, race detector on
 # make check   formatting, vet, module files
-# make soak    what takes longer, all of it (soak-crash, soak-fuzz, soak-ajv): bridge and homeserver killed at random
-#              under load, fuzzing, 200,000 documents against ajv
+# make soak    what takes longer, all of it (soak-crash, soak-waits, soak-fuzz, soak-ajv): bridge and homeserver killed at
+#              random under load, 300 waits renewed while others write, fuzzing, 200,000 documents against ajv
 # make bench   how fast decoding, validating, rendering, storing and serving are, as ratios; see docs/performance.md
 
 GO ?= go
 NPM ?= npm
 FUZZTIME ?= 60s
 ROUNDS ?= 200
+WAITS ?= 10m
 SEED ?= 1
 DENDRITE := bin/dendrite
 # Encryption in pure Go, for everything below. Without the tag a program says in encrypted rooms that it has none.
@@ -18,7 +19,7 @@ AJV := schema/ajv/node_modules/.installed
 RECEIVER := internal/webhook/receiver/node_modules/.installed
 PERSON := internal/app/person/node_modules/.installed
 
-.PHONY: run build test check soak soak-crash soak-fuzz soak-ajv bench clean
+.PHONY: run build test check soak soak-crash soak-waits soak-fuzz soak-ajv bench clean
 
 run: build
 	bin/questiond demo
@@ -37,11 +38,15 @@ check:
 	@! $(GO) list -deps ./... | grep crypto/libolm$$ || { echo 'the C library libolm got in'; exit 1; }
 	@! GOFLAGS= $(GO) list -deps ./... | grep crypto/libolm$$ || { echo 'without -tags goolm, the C library libolm got in'; exit 1; }
 
-soak: soak-crash soak-fuzz soak-ajv
+soak: soak-crash soak-waits soak-fuzz soak-ajv
 
 # ROUNDS kills of each kind, about ten minutes each; SEED decides what everybody does.
 soak-crash: $(DENDRITE)
 	$(GO) test ./internal/app -run '^TestSoak' -count=1 -parallel 1 -timeout 4h -v -soak.rounds=$(ROUNDS) -soak.seed=$(SEED)
+
+# WAITS is how long clients wait, read and write; after that it takes up to five minutes until the bridge has tidied up.
+soak-waits:
+	$(GO) test ./internal/app -run '^Test(D1|D2)OnTheServer$$' -count=1 -timeout 4h -v -soak.waits=$(WAITS) -soak.answers=30s
 
 soak-fuzz:
 	@set -e; for target in schema:FuzzDecode schema:FuzzBodies bridge:FuzzMatch bridge:FuzzFold \

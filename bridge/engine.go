@@ -173,11 +173,19 @@ func (e *Engine) rights(ctx context.Context, q Question, who UserID, fresh bool)
 
 // Fetch gives a question to its own asker; anybody else's is CodeNotFound.
 func (e *Engine) Fetch(ctx context.Context, asker AgentID, id QuestionID) (Question, error) {
+	return e.Read(ctx, id, func(q Question) (bool, error) { return q.Asker == asker, nil })
+}
+
+// Read gives a question that may be read; one that may not is CodeNotFound, as if there were none. An error of may is the
+// error.
+func (e *Engine) Read(ctx context.Context, id QuestionID, may func(Question) (bool, error)) (Question, error) {
 	q, err := e.Store.Question(ctx, id)
 	if err != nil {
 		return Question{}, err
 	}
-	if q.Asker != asker {
+	if ok, err := may(q); err != nil {
+		return Question{}, err
+	} else if !ok {
 		return Question{}, refusal(CodeNotFound, "there is no such question")
 	}
 	if e.overdue(q) {
@@ -186,7 +194,7 @@ func (e *Engine) Fetch(ctx context.Context, asker AgentID, id QuestionID) (Quest
 	return q, nil
 }
 
-// List gives an asker's own questions, newest first, and the cursor of the next page, "" on the last.
+// List gives an asker's own questions, or those of a conversation, newest first, and the cursor of the next page, "" on the last.
 func (e *Engine) List(ctx context.Context, l Listing) ([]Question, string, error) {
 	return e.Store.ListQuestions(ctx, l)
 }

@@ -46,7 +46,7 @@ type Token struct {
 	User      UserID
 	Hash      [32]byte // SHA-256 of the secret
 	Rooms     []string // room ids, aliases or codes, as granted; "*" for every room
-	Scopes    []string // ask, read, cancel; empty for all three
+	Scopes    []string // what it may do; empty for the usual
 	Session   bool     // of a User who signed in with a Matrix OpenID token: see [ViaOpenID]
 	CreatedAt time.Time
 	ExpiresAt *time.Time

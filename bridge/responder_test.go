@@ -181,7 +181,7 @@ func TestPendingPages(t *testing.T) {
 	for i := range 450 { // more than are looked at together
 		b.clock.advance(time.Duration(i%2) * time.Millisecond)
 		q := b.question()
-		if i%3 > 0 {
+		if i%9 > 0 {
 			q.Scope, q.Target = bridge.Direct, "@sam:ex.org"
 		}
 		if b.ask(q); q.Scope == bridge.Room {
@@ -190,7 +190,7 @@ func TestPendingPages(t *testing.T) {
 	}
 	cursor, last := "", time.Time{}
 	for page := 1; ; page++ {
-		found, next, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 50, Cursor: cursor})
+		found, next, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 30, Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,8 +202,8 @@ func TestPendingPages(t *testing.T) {
 			last = q.CreatedAt
 		}
 		if cursor = next; next == "" {
-			if page != 3 {
-				t.Errorf("%d pages", page) // of 150 questions: the last one is full
+			if page != 2 {
+				t.Errorf("%d pages", page)
 			}
 			break
 		}
@@ -213,7 +213,7 @@ func TestPendingPages(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("no page has %v", want)
 	}
-	_, _, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 50, Cursor: "x"})
+	_, _, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: "@dana:ex.org", Limit: 30, Cursor: "x"})
 	if bridge.CodeOf(err) != bridge.CodeInvalidCursor {
 		t.Errorf("a cursor that was not given out: %v", err)
 	}

@@ -129,12 +129,13 @@ type Settlement struct {
 	At          time.Time
 }
 
-// Listing selects an asker's questions.
+// Listing selects an asker's questions, or those that anybody asked in a conversation.
 type Listing struct {
 	Asker         AgentID
-	State         State // "" for every state
-	CorrelationID *string
-	Limit         int // 1–200
+	Conversation  ConversationID // in place of Asker
+	State         State          // "" for every state
+	CorrelationID *string        // of an asker's
+	Limit         int            // 1–200
 	Cursor        string
 }
 

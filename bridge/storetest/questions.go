@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -221,6 +222,53 @@ var lists = []promise{
 		k.ok(err)
 		k.is("length", len(all), 2)
 		k.is("next", next, "")
+	}},
+	{"a conversation, whoever asked: newest first, in every state, by pages", func(k *kit) {
+		var want []bridge.QuestionID
+		pages := func(l bridge.Listing) (seen []bridge.QuestionID) {
+			for l.Conversation, l.Limit = room, 3; ; {
+				all, next, err := k.ListQuestions(k.Context(), l)
+				k.ok(err)
+				for _, q := range all {
+					k.is("question", q, k.stored(q.ID))
+					seen = append(seen, q.ID)
+				}
+				if l.Cursor = next; next == "" {
+					return seen
+				}
+			}
+		}
+		k.is("none", pages(bridge.Listing{}), want)
+		byState := map[bridge.State][]bridge.QuestionID{}
+		for i := range 12 { // several in the same millisecond
+			q := k.ask(func(q *bridge.Question) {
+				q.Asker, q.CreatedAt = bridge.AgentID(fmt.Sprintf("agent%d", i%2)), after(i/3)
+				if i%4 == 3 {
+					q.ExpiresAt = after(i + 10)
+				}
+			})
+			k.ask(func(q *bridge.Question) { q.Conversation, q.CreatedAt = "!other:example.org", after(i/3) })
+			want = append(want, q.ID)
+		}
+		for i, id := range want {
+			switch i % 4 {
+			case 1:
+				k.settle(answered(id, 1, start))
+			case 2:
+				k.settle(bridge.Settlement{Question: id, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: start})
+			}
+		}
+		got(k.ExpireDue(k.Context(), after(100), 10))(k)
+		slices.SortFunc(want, func(a, b bridge.QuestionID) int { return k.stored(a).Place().Compare(k.stored(b).Place()) })
+		for _, id := range want {
+			state := k.stored(id).State
+			byState[state] = append(byState[state], id)
+		}
+		k.is("all", pages(bridge.Listing{}), want)
+		k.is("states", len(byState), 4)
+		for state, ids := range byState {
+			k.is(string(state), pages(bridge.Listing{State: state}), ids)
+		}
 	}},
 	{"a foreign cursor is refused", func(k *kit) {
 		for _, cursor := range []string{"x", "!", "MTIz", "IDEyMw", "eCB5"} {

@@ -93,10 +93,18 @@ func undelivered(q *client.Question) string {
 	if text == "" {
 		text = "delivery: " + oneLine(d.State)
 	}
-	if d.Reason != nil {
-		text += ": " + oneLine(*d.Reason)
+	if reason := deliveryReason(d); reason != nil {
+		text += ": " + strings.TrimSuffix(oneLine(*reason), ".")
 	}
 	return text
+}
+
+// deliveryReason is why a question is not where people can answer it, as a sentence if the server says one; nil for no reason.
+func deliveryReason(d *schema.Delivery) *string {
+	if d.Detail != "" {
+		return &d.Detail
+	}
+	return d.Reason
 }
 
 // answerSummary is an answer for a person to read: the label, or the typed text in quotes.

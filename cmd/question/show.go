@@ -99,7 +99,7 @@ func writeSummary(w io.Writer, q *client.Question, now time.Time) {
 	row("expires at", new(instant(q.ExpiresAt)))
 	if q.Delivery != nil {
 		row("delivery", &q.Delivery.State)
-		row("because", q.Delivery.Reason)
+		row("because", deliveryReason(q.Delivery))
 	}
 	row("correlation id", q.CorrelationID)
 	row("reply to", q.ReplyTo)

@@ -202,7 +202,7 @@ func TestLiveLineMakesWayForWhatIsSaid(t *testing.T) {
 	onTerminal(t)
 	api := newFakeAPI()
 	api.onAsk = func(q *schema.Question) {
-		q.Delivery = &schema.Delivery{State: "queued", Reason: new("nobody else has joined")}
+		q.Delivery = &schema.Delivery{State: "queued", Reason: new("nobody_in_room"), Detail: "Nobody has joined\u202e. Somebody will."}
 	}
 	api.serve(t, "127.0.0.1:0")
 	go func() { api.change(<-api.waiting, func(q *schema.Question) { choose(q, "approve") }) }()
@@ -210,7 +210,7 @@ func TestLiveLineMakesWayForWhatIsSaid(t *testing.T) {
 	if got.code != 0 || got.out != "approve\n" || !strings.HasSuffix(got.err, eraseLine) {
 		t.Errorf("got %+v", got)
 	}
-	if !strings.Contains(got.err, "question: nobody can see the question yet: nobody else has joined; still waiting\n") {
+	if !strings.Contains(got.err, "question: nobody can see the question yet: Nobody has joined\\u{202E}. Somebody will; still waiting\n") {
 		t.Errorf("stderr is %q", got.err)
 	}
 

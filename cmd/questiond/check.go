@@ -15,8 +15,9 @@ func newCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Find what is wrong with the configuration, and whether everything it names can be reached",
 		Long: `Find what is wrong with the configuration, and whether everything it names can be
-reached: the homeserver, the bot's account, the rooms, the database. Exit code 1
-says that something is wrong. It is safe beside a running bridge.`,
+reached: the homeserver, the bot's account, the rooms, the webhooks, the database; and
+whether the webhooks took what they were sent. Exit code 1 says that something is
+wrong. It is safe beside a running bridge.`,
 		Example: "  questiond check -c config.yaml",
 		Args:    command.NoArguments,
 	}

@@ -8,9 +8,9 @@ import (
 func TestCompletion(t *testing.T) {
 	for args, want := range map[string]string{
 		"tok":                             "token\tMake, list and revoke the tokens of agents, and of people who answer\n:4\n",
-		"token add ci --scopes ":          "ask\nread\ncancel\n:6\n",
-		"token add ci --scopes ask,":      "ask,read\nask,cancel\n:6\n",
-		"token add ci --scopes=read,ask,": "read,ask,cancel\n:6\n",
+		"token add ci --scopes ":          "ask\nread\nread:room\ncancel\nqueue\ngate\n:6\n",
+		"token add ci --scopes ask,":      "ask,read\nask,read:room\nask,cancel\nask,queue\nask,gate\n:6\n",
+		"token add ci --scopes=read,ask,": "read,ask,read:room\nread,ask,cancel\nread,ask,queue\nread,ask,gate\n:6\n",
 		"token add ci --expires ":         ":4\n",
 		"token add ci --config ":          ":0\n", // files
 		"serve -c ":                       ":0\n",

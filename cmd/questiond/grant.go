@@ -14,9 +14,6 @@ import (
 
 const anyRoom = "*"
 
-// agentScopes are what the token of an agent may be narrowed to.
-var agentScopes = []string{"ask", "read", "cancel"}
-
 // checkGrant refuses what could never work: a room that no client could mean, a scope that opens nothing.
 func checkGrant(cfg config.Config, g app.Grant) error {
 	if g.User != "" {
@@ -34,8 +31,8 @@ func checkGrant(cfg config.Config, g app.Grant) error {
 		}
 	}
 	for _, scope := range g.Scopes {
-		if !slices.Contains(agentScopes, scope) {
-			return fmt.Errorf("--scopes: %q is none of %s", scope, strings.Join(agentScopes, ", "))
+		if !slices.Contains(app.Scopes(), scope) {
+			return fmt.Errorf("--scopes: %q is none of %s", scope, strings.Join(app.Scopes(), ", "))
 		}
 	}
 	return nil

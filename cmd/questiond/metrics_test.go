@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -56,9 +55,7 @@ func (s *site) waitForSeries(address, name string, value float64) {
 func webhookTo(t *testing.T, address string) string {
 	t.Helper()
 	secret := filepath.Join(t.TempDir(), "deploys.secret")
-	if err := os.WriteFile(secret, []byte(call(t, "webhook", "secret").out), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, secret, call(t, "webhook", "secret").out)
 	return "webhooks: [{name: deploys, rooms: ['*'], url: \"" + address + "\", secrets: [{file: \"" + secret + "\"}]}]\negress: {allow: [127.0.0.1]}\n"
 }
 

@@ -29,10 +29,15 @@ agents: [{id: ci, name: Build server}]
 func folder(t *testing.T, text string) (config string) {
 	t.Helper()
 	config = filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	writeFile(t, config, text)
+	return config
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return config
 }
 
 type result struct {

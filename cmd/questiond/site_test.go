@@ -26,6 +26,7 @@ type site struct {
 	room       string
 	config     string
 	api        string
+	appservice string
 	token      string
 }
 
@@ -39,7 +40,7 @@ func newSite(t *testing.T, more string) *site {
 	t.Cleanup(cancel)
 	s := &site{t: t, ctx: ctx}
 	api, appservice := freeAddress(t), freeAddress(t)
-	s.api = "http://" + api
+	s.api, s.appservice = "http://"+api, "http://"+appservice
 	base := "api: {listen: \"" + api + "\"}\nappservice: {listen: \"" + appservice + "\", url: \"http://" + appservice + "\"}\n" +
 		"agents: [{id: ci, name: Build server}]\n" + more + "\n"
 	s.config = folder(t, "homeserver: {url: \"http://127.0.0.1:1\", domain: question.test}\n"+base)
@@ -57,8 +58,7 @@ func newSite(t *testing.T, more string) *site {
 	s.ok(err)
 	_, err = s.bob.Join(ctx, s.room)
 	s.ok(err)
-	s.ok(os.WriteFile(s.config, []byte("homeserver: {url: \""+s.homeserver.URL+"\", domain: question.test}\n"+base+
-		"rooms: [{code: OPS, room: \""+s.room+"\"}]\n"), 0o600))
+	writeFile(t, s.config, "homeserver: {url: \""+s.homeserver.URL+"\", domain: question.test}\n"+base+"rooms: [{code: OPS, room: \""+s.room+"\"}]\n")
 	made := call(t, "token", "add", "ci", "--rooms", "*", "-c", s.config)
 	made.want(t, exitOK, "qb_", "of agent ci")
 	s.token = strings.TrimSpace(made.out)
@@ -87,9 +87,15 @@ func (s *site) ask(prompt string) (*client.Question, testserver.Event) {
 	s.t.Helper()
 	q, err := s.client().Ask(s.ctx, "OPS", question(prompt))
 	s.ok(err)
-	event, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Field("elicitation_id") == q.ID })
+	return q, s.posted(q.ID)
+}
+
+// posted waits for the event that a question stands in.
+func (s *site) posted(id string) testserver.Event {
+	s.t.Helper()
+	event, err := s.alice.WaitFor(s.ctx, s.room, func(e testserver.Event) bool { return e.Field("elicitation_id") == id })
 	s.ok(err)
-	return q, event
+	return event
 }
 
 func question(prompt string) *schema.CoreAsk {

@@ -13,6 +13,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	s := newSite(t, "")
 	first := s.serve()
 	q, event := s.ask("Deploy?")
+	call(t, "health", "-c", s.config).want(t, exitOK, "The bridge can work.\n", "")
 
 	refused := s.start("serve")
 	if code := refused.exit(); code != exitFailed {

@@ -125,7 +125,7 @@ func (s *site) refuses() {
 // what is under way, and ends well; what it owes is done after the next start.
 func TestStopUnderLoad(t *testing.T) {
 	at := freeAddress(t)
-	s := newSite(t, "metrics: {listen: \""+at+"\"}")
+	s := newSite(t, "metrics: {listen: \""+at+"\"}\nlimits: {agent: {burst: 1000}, room: {burst: 1000, pending: 1000}}")
 	p := s.serve()
 	q, _ := s.ask("Deploy?")
 	const waits = 50

@@ -36,7 +36,8 @@ func newTokenAdd() *cobra.Command {
 		Short: "Make a token that acts as an agent, or answers as a person, and print it: it is shown this once",
 		Long: `Make a token and print it: it is shown this once.
 
-An AGENT's token asks, in the rooms that are given. A person's token, made with --user, answers as that person whatever they may
+An AGENT's token asks, in the rooms that are given, and reads and withdraws what the agent asked; --scopes says otherwise. With
+read:room it also reads what others asked in these rooms. queue and gate are for what this server cannot do yet. A person's token, made with --user, answers as that person whatever they may
 answer, and does nothing else: give it to nobody but them.`,
 		Example: "  questiond token add ci --rooms OPS,'!abc:example.org' --scopes ask,read --expires 90d\n" +
 			"  QUESTION_TOKEN=$(questiond token add ci --rooms '*')\n" +
@@ -57,8 +58,8 @@ answer, and does nothing else: give it to nobody but them.`,
 	cmd.Flags().StringVar(&user, "user", "", "make a person's token: `USER` is their Matrix id")
 	path := configFlag(cmd)
 	rooms := cmd.Flags().StringSlice("rooms", nil, "the `ROOMS` an agent may ask in: codes, room ids or aliases, or '*' for every room")
-	scopes := cmd.Flags().StringSlice("scopes", nil, "what an agent may do: `ask,read,cancel` (default: all)")
-	command.List(cmd, "scopes", agentScopes...)
+	scopes := cmd.Flags().StringSlice("scopes", nil, "what an agent may do: `ask,read,read:room,cancel,queue,gate` (default: ask,read,cancel)")
+	command.List(cmd, "scopes", app.Scopes()...)
 	expires := cmd.Flags().String("expires", "", "how long it is valid, like 12h or 90d (default: for ever)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		lifetime, err := parseLifetime(*expires)
@@ -145,7 +146,7 @@ func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 	defer table.Flush()
 	fmt.Fprintln(table, "ID\tACTS AS\tSTATE\tROOMS\tSCOPES\tMADE\tEXPIRES\tLAST USED")
 	for _, t := range tokens {
-		state, scopes, holder, rooms := "valid", "all", string(t.Agent), strings.Join(t.Rooms, ",")
+		state, scopes, holder, rooms := "valid", strings.Join(app.ScopesOf(t), ","), string(t.Agent), strings.Join(t.Rooms, ",")
 		if t.User != "" {
 			holder, rooms, scopes = string(t.User), "-", "answer"
 		}
@@ -157,9 +158,6 @@ func writeTokens(w io.Writer, tokens []app.Token, now time.Time) {
 			state = "revoked"
 		case t.ExpiresAt != nil && !now.Before(*t.ExpiresAt):
 			state = "expired"
-		}
-		if len(t.Scopes) > 0 {
-			scopes = strings.Join(t.Scopes, ",")
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, holder, state, rooms, scopes,
 			day(&t.CreatedAt), day(t.ExpiresAt), day(t.UsedAt))

@@ -11,7 +11,7 @@ import (
 
 func TestTokens(t *testing.T) {
 	path := folder(t, leastConfig)
-	added := call(t, "token", "add", "ci", "-c", path, "--rooms", "OPS,!abc", "--scopes", "ask,read", "--expires", "90d")
+	added := call(t, "token", "add", "ci", "-c", path, "--rooms", "OPS,!abc", "--scopes", "ask,read:room,gate", "--expires", "90d")
 	added.want(t, exitOK, "\n", "of agent ci; keep it")
 	secret := strings.TrimSpace(added.out)
 	if len(secret) < 40 || strings.ContainsAny(secret, " \n") {
@@ -26,12 +26,12 @@ func TestTokens(t *testing.T) {
 		t.Fatalf("got %q", list.out)
 	}
 	day := time.Now().Add(90 * 24 * time.Hour).UTC().Format("2006-01-02")
-	for _, part := range []string{"ci", "valid", "OPS,!abc", "ask,read", day} {
+	for _, part := range []string{"ci", "valid", "OPS,!abc", "ask,read:room,gate", day} {
 		if !strings.Contains(lines[1], part) {
 			t.Errorf("%q lacks %q", lines[1], part)
 		}
 	}
-	if !strings.Contains(lines[2], "all") || strings.Contains(list.out, secret) {
+	if !strings.Contains(lines[2], "ask,read,cancel") || strings.Contains(list.out, secret) {
 		t.Errorf("got %q", list.out)
 	}
 	if strings.Contains(read(t, filepath.Join(filepath.Dir(path), "question-bridge.db")), secret) {
@@ -84,7 +84,7 @@ func TestGrantsThatAreRefused(t *testing.T) {
 		{"no rooms", "ci", "--rooms is needed"},
 		{"an unknown code", "ci --rooms DEV", `--rooms: "DEV" is neither a code`},
 		{"a code in another case", "ci --rooms ops", `--rooms: "ops" is neither a code`},
-		{"an unknown scope", "ci --rooms OPS --scopes rule", `--scopes: "rule" is none of ask, read, cancel`},
+		{"an unknown scope", "ci --rooms OPS --scopes rule", `--scopes: "rule" is none of ask, read, read:room, cancel, queue, gate`},
 		{"an agent with a slash", "a/b --rooms OPS", "AGENT must be"},
 		{"no time", "ci --rooms OPS --expires soon", `--expires: "soon" is not a time`},
 		{"a time that is over", "ci --rooms OPS --expires -1h", `--expires: "-1h" is not a time`},

@@ -46,9 +46,9 @@ type parts struct {
 
 func assemble(ctx context.Context, opts Options) (*parts, error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
-	store, err := sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Serving: true, Waiting: opts.Waiting, Log: opts.Log,
-	})
+	database := databaseOf(cfg, opts.Log)
+	database.Serving, database.Waiting = true, opts.Waiting
+	store, err := sqlstore.Open(ctx, database)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Limits: limits(cfg),
+		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg),
 		Observe: func(route string, status int, took time.Duration) { b.metrics.Request("api", route, status, took) },
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},

@@ -63,11 +63,11 @@ func (r *rig) newAskers() *askingMany {
 		Quota: func(bridge.AgentID) bridge.Quota { return bridge.Quota{Asker: 100_000, Conversation: 100_000} }, // counted, and never reached
 	})
 	a := &askingMany{rig: r}
-	address := strings.TrimPrefix(listen(r.b, httpapi.New(api)), "http://")
+	address := strings.TrimPrefix(listen(r.tb, httpapi.New(api)), "http://")
 	for range askers {
 		conn, err := net.Dial("tcp", address)
 		r.ok(err)
-		r.b.Cleanup(func() { _ = conn.Close() })
+		r.tb.Cleanup(func() { _ = conn.Close() })
 		a.conns = append(a.conns, conn)
 	}
 	var token string
@@ -82,10 +82,10 @@ func (r *rig) newAskers() *askingMany {
 }
 
 func (r *rig) newToken(agent bridge.AgentID) string {
-	r.b.Helper()
+	r.tb.Helper()
 	secret, token, err := httpapi.NewToken(httpapi.TokenTerms{Agent: agent, Rooms: []string{"*"}, Now: time.Now()})
 	r.ok(err)
-	r.ok(r.store.AddToken(r.b.Context(), token))
+	r.ok(r.store.AddToken(r.tb.Context(), token))
 	return secret
 }
 
@@ -135,7 +135,7 @@ func readCreated(conn io.Reader, into []byte) error {
 
 // askAt gives the new question's id.
 func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID) bridge.QuestionID {
-	r.b.Helper()
+	r.tb.Helper()
 	req, err := http.NewRequest(http.MethodPost, url+"/api/agent/rooms/"+string(room)+"/questions", strings.NewReader(askBody))
 	r.ok(err)
 	var q struct{ ID bridge.QuestionID }
@@ -145,7 +145,7 @@ func (r *rig) askAt(client *http.Client, url string, room bridge.ConversationID)
 
 // do makes a request as the agent and gives the body of the answer.
 func (r *rig) do(client *http.Client, req *http.Request, want int) []byte {
-	r.b.Helper()
+	r.tb.Helper()
 	req.Header.Set("Authorization", "Bearer "+r.token)
 	resp, err := client.Do(req)
 	r.ok(err)
@@ -153,7 +153,7 @@ func (r *rig) do(client *http.Client, req *http.Request, want int) []byte {
 	body, err := io.ReadAll(resp.Body)
 	r.ok(err)
 	if resp.StatusCode != want {
-		r.b.Fatalf("%s was answered with %d: %s", req.URL, resp.StatusCode, body)
+		r.tb.Fatalf("%s was answered with %d: %s", req.URL, resp.StatusCode, body)
 	}
 	return body
 }

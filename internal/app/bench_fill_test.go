@@ -31,19 +31,19 @@ func firstDeadline(now time.Time) time.Time { return now.Truncate(24*time.Hour).
 // fill makes a database with so many pending questions that were posted, like one that was asked by HTTP. It writes the
 // rows by one statement for each table, without the indexes: by the store, a million would take longer than every
 // benchmark together.
-func fill(b *testing.B, path string, pending int) {
-	b.Helper()
-	ctx := b.Context()
+func fill(tb testing.TB, path string, pending int) {
+	tb.Helper()
+	ctx := tb.Context()
 	check := func(err error) {
-		b.Helper()
+		tb.Helper()
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	store, err := sqlstore.Open(ctx, sqlstore.Config{Type: sqlstore.SQLite, Path: path})
 	check(err)
 	now := bridge.SystemClock{}.Now()
-	template := questionOf(b, "!template:"+benchDomain, now)
+	template := questionOf(tb, "!template:"+benchDomain, now)
 	check(store.CreateQuestion(ctx, template))
 	check(store.Close())
 
@@ -52,11 +52,11 @@ func fill(b *testing.B, path string, pending int) {
 	defer func() { check(db.Close()) }()
 	db.SetMaxOpenConns(1)
 	exec := func(query string, args ...any) {
-		b.Helper()
+		tb.Helper()
 		_, err := db.ExecContext(ctx, query, args...)
 		check(err)
 	}
-	indexes := indexesOf(ctx, b, db)
+	indexes := indexesOf(ctx, tb, db)
 	for name := range indexes {
 		exec(`DROP INDEX ` + name)
 	}
@@ -81,37 +81,37 @@ func fill(b *testing.B, path string, pending int) {
 }
 
 // indexesOf gives the definitions of the indexes that are no constraint's, by name.
-func indexesOf(ctx context.Context, b *testing.B, db *sql.DB) map[string]string {
-	b.Helper()
+func indexesOf(ctx context.Context, tb testing.TB, db *sql.DB) map[string]string {
+	tb.Helper()
 	rows, err := db.QueryContext(ctx, `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL`)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer rows.Close()
 	all := map[string]string{}
 	for rows.Next() {
 		var name, definition string
 		if err := rows.Scan(&name, &definition); err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		all[name] = definition
 	}
 	if err := rows.Err(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return all
 }
 
 // questionOf makes a question as an ask by HTTP does.
-func questionOf(b *testing.B, room bridge.ConversationID, now time.Time) bridge.Question {
-	b.Helper()
+func questionOf(tb testing.TB, room bridge.ConversationID, now time.Time) bridge.Question {
+	tb.Helper()
 	ask, err := schema.DecodeAsk([]byte(askBody))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	q, err := dialect.FromAsk(ask, dialect.AskContext{Asker: "ci", AskedBy: "CI", Conversation: room, Now: now})
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return q
 }

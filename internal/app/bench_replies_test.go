@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -83,32 +81,6 @@ func newRunning(b *testing.B, pending int) *running {
 	return run(b, newRig(b, pending, h.url), h)
 }
 
-type running struct {
-	*rig
-	homeserver *fastHomeserver
-	url        string // of the API
-}
-
-func run(b *testing.B, r *rig, h *fastHomeserver) *running {
-	b.Helper()
-	open := func() net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		r.ok(err)
-		return l
-	}
-	l := Listeners{API: open(), Appservice: open()}
-	ctx, cancel := context.WithCancel(benchLog().WithContext(context.Background()))
-	ready, ended := make(chan Addresses, 1), make(chan error, 1)
-	go func() { ended <- r.run(ctx, l, func(at Addresses) { ready <- at }) }()
-	b.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	at := <-ready
-	h.serve(at.Appservice, r.reg)
-	return &running{r, h, at.API}
-}
-
 // answered asks questions, waits for them and answers them.
 type answered struct {
 	*running
@@ -136,32 +108,24 @@ func (a *answered) slice() []time.Duration {
 			var q struct{ State bridge.State }
 			a.ok(json.Unmarshal(a.do(a.client, req, http.StatusOK), &q))
 			if q.State != bridge.Answered {
-				a.b.Errorf("a question is %s", q.State)
+				a.tb.Errorf("a question is %s", q.State)
 			}
 			told <- time.Now()
 		}()
 		reply := json.RawMessage(saidIn(filledRoom(i%20), newEventID(), a.homeserver.event(id), "2"))
 		exchanges[i] = exchange{func() time.Time { return a.homeserver.push(reply) }, told}
 	}
-	a.until(func() bool { return a.hub.Waiting() == len(ids) })
+	a.until("everybody waits", func() bool { return a.hub.Waiting() == len(ids) })
 	return pace(exchanges)
 }
 
 // posted waits until a question stands in its room and the bridge knows it.
 func (a *answered) posted(id bridge.QuestionID) {
-	a.until(func() bool {
-		q, err := a.store.Question(a.b.Context(), id)
+	a.until("the question is posted", func() bool {
+		q, err := a.store.Question(a.tb.Context(), id)
 		a.ok(err)
 		return q.Delivery.State == bridge.Posted
 	})
-}
-
-func (a *answered) until(true func() bool) {
-	for end := time.Now().Add(time.Minute); !true(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			a.b.Fatal("the bridge does not get ready")
-		}
-	}
 }
 
 // bareAnswered is an application service that inserts a row and closes a channel, and a long poll on that channel.

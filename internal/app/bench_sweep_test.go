@@ -41,7 +41,7 @@ func (s *sweeping) slice() float64 {
 		}
 	})
 	if expired != dueAtOnce {
-		s.b.Fatalf("%d questions expired", expired)
+		s.tb.Fatalf("%d questions expired", expired)
 	}
 	s.again()
 	return took
@@ -60,7 +60,7 @@ func (s *sweeping) bare() float64 {
 func (s *sweeping) again() {
 	s.exec(`UPDATE questions SET state = 'pending', settled_at = NULL WHERE state = 'expired'`)
 	s.done()
-	s.ok(s.store.Checkpoint(s.b.Context()))
+	s.ok(s.store.Checkpoint(s.tb.Context()))
 }
 
 const many = 1_000_000

@@ -125,6 +125,6 @@ func (p *pusher) put(body []byte) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		p.b.Fatalf("a transaction was answered with %d", resp.StatusCode)
+		p.tb.Fatalf("a transaction was answered with %d", resp.StatusCode)
 	}
 }

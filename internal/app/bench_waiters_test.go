@@ -68,8 +68,9 @@ func (c *waiterCosts) report(b *testing.B, what, limit string, goal float64) {
 
 // crowd is a server in a process of its own, and those who wait there.
 type crowd struct {
-	b       *testing.B
+	tb      testing.TB
 	process *exec.Cmd
+	out     *bufio.Reader // what the process says
 	address string
 	token   string
 	ids     []string
@@ -82,59 +83,49 @@ type crowd struct {
 }
 
 // newCrowd starts the bridge on a filled database.
-func newCrowd(b *testing.B, path string) *crowd {
-	b.Helper()
-	h := newFastHomeserver(b)
+func newCrowd(tb testing.TB, path string) *crowd {
+	tb.Helper()
+	h := newFastHomeserver(tb)
 	cfg := benchConfig(path, h.url)
-	api, appservice := freeAddressFor(b), freeAddressFor(b)
+	api, appservice := freeAddress(tb), freeAddress(tb)
 	cfg.API.Listen, cfg.Appservice.Listen, cfg.Appservice.URL = api, appservice, "http://"+appservice
-	dir := b.TempDir()
+	dir := tb.TempDir()
 	cfg.Appservice.Registration = filepath.Join(dir, "registration.yaml")
-	c := &crowd{b: b, address: api, wait: "GET /api/agent/questions/%s/wait?timeout=30", release: "/api/agent/questions/%s/cancel", look: "/api/agent/questions/%s"}
+	c := &crowd{tb: tb, address: api, wait: "GET /api/agent/questions/%s/wait?timeout=30", release: "/api/agent/questions/%s/cancel", look: "/api/agent/questions/%s"}
 	reg := cfg.NewRegistration()
 	c.ok(reg.Save(cfg.Appservice.Registration, false))
 	c.ok(cfg.Save(filepath.Join(dir, "config.yaml"), "A bridge that is measured."))
-	c.token, c.ids = prepare(b, cfg)
+	c.token, c.ids = prepare(tb, cfg)
 	c.start(envServe+"="+filepath.Join(dir, "config.yaml"), "ready")
 	h.serve("http://"+appservice, reg)
 	return c
 }
 
-func freeAddressFor(b *testing.B) string {
-	b.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // prepare makes a token and finds pending questions.
-func prepare(b *testing.B, cfg config.Config) (token string, ids []string) {
-	b.Helper()
-	tokens, err := OpenTokens(b.Context(), cfg)
+func prepare(tb testing.TB, cfg config.Config) (token string, ids []string) {
+	tb.Helper()
+	tokens, err := OpenTokens(tb.Context(), cfg)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer tokens.Close()
-	if token, _, err = tokens.Add(b.Context(), Grant{Agent: "ci", Rooms: []string{"*"}}); err != nil {
-		b.Fatal(err)
+	if token, _, err = tokens.Add(tb.Context(), Grant{Agent: "ci", Rooms: []string{"*"}}); err != nil {
+		tb.Fatal(err)
 	}
 	db, err := sql.Open("sqlite3", cfg.Database.Path)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer db.Close()
 	rows, err := db.Query(`SELECT id FROM questions WHERE state = 'pending' LIMIT ?`, idleWaiters)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		ids = append(ids, id)
 	}
@@ -144,7 +135,7 @@ func prepare(b *testing.B, cfg config.Config) (token string, ids []string) {
 // newBareCrowd starts the bare long poll.
 func newBareCrowd(b *testing.B) *crowd {
 	b.Helper()
-	c := &crowd{b: b, wait: "GET /wait/%s", release: "/release/%s", look: "/look/%s"}
+	c := &crowd{tb: b, wait: "GET /wait/%s", release: "/release/%s", look: "/look/%s"}
 	for i := range idleWaiters {
 		c.ids = append(c.ids, fmt.Sprint(i))
 	}
@@ -154,16 +145,17 @@ func newBareCrowd(b *testing.B) *crowd {
 
 // start runs this program as something else and gives its first line, which begins as it should.
 func (c *crowd) start(env, first string) string {
-	c.b.Helper()
+	c.tb.Helper()
 	c.process = exec.Command(os.Args[0])
 	c.process.Env = append(os.Environ(), env)
 	out, err := c.process.StdoutPipe()
 	c.ok(err)
 	c.ok(c.process.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
+	c.out = bufio.NewReader(out)
+	line, err := c.out.ReadString('\n')
 	c.ok(err)
 	if !strings.HasPrefix(line, first) {
-		c.b.Fatalf("the server says %q", line)
+		c.tb.Fatalf("the server says %q", line)
 	}
 	return strings.TrimSpace(line)
 }
@@ -177,9 +169,9 @@ func (c *crowd) end() {
 }
 
 func (c *crowd) ok(err error) {
-	c.b.Helper()
+	c.tb.Helper()
 	if err != nil {
-		c.b.Fatal(err)
+		c.tb.Fatal(err)
 	}
 }
 
@@ -242,7 +234,7 @@ func (c *crowd) wake() (took []time.Duration) {
 		_ = resp.Body.Close()
 		told, ok := <-c.told[n]
 		if !ok || resp.StatusCode != http.StatusOK {
-			c.b.Fatalf("%s was answered with %d", req.URL, resp.StatusCode)
+			c.tb.Fatalf("%s was answered with %d", req.URL, resp.StatusCode)
 		}
 		took = append(took, told.Sub(began))
 	}
@@ -259,6 +251,6 @@ func (c *crowd) resident() float64 {
 			return kib * 1024
 		}
 	}
-	c.b.Fatal("the system does not say how much memory the server has")
+	c.tb.Fatal("the system does not say how much memory the server has")
 	return 0
 }

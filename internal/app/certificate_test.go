@@ -136,6 +136,7 @@ func (o *office) askAbout(subject string) schema.Question {
 func (o *office) answer(q schema.Question, option string) bridge.Question {
 	o.Helper()
 	settled, err := o.engine.Answer(o.Context(), "@alice:question.test", bridge.QuestionID(q.ID), bridge.Choice{
+		Via:   bridge.ViaAPI,
 		Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{bridge.OptionID(option)}}},
 		Subject: &bridge.SubjectRef{
 			ID: q.Subject.ID, Digest: q.Subject.Digest, Schema: q.Subject.Schema, Revision: int64(q.Subject.Revision),

@@ -24,8 +24,8 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, signing in, and the database, and the keys of encrypted rooms. It changes nothing beside making or upgrading the database. One finding follows
-// another even if it fails, except where the first makes the next meaningless.
+// configured rooms, signing in, the webhooks, the database, and the keys of encrypted rooms. It changes nothing beside making or
+// upgrading the database. One finding follows another even if it fails, except where the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
 	if c.known = c.versions(ctx) && c.whoami(ctx); c.known {
@@ -33,8 +33,12 @@ func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Fi
 		c.rooms(ctx)
 		c.signIn(ctx)
 	}
-	if c.database(ctx) && cfg.Encryption.Enabled {
-		c.encryption(ctx)
+	c.webhooks(ctx)
+	if c.database(ctx) {
+		c.deliveries(ctx)
+		if cfg.Encryption.Enabled {
+			c.encryption(ctx)
+		}
 	}
 	return c.findings
 }

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ const (
 	envServe = "QUESTION_TEST_SERVE" // path of a configuration
 	envDie   = "QUESTION_TEST_DIE"   // where to die, see deaths
 	envBare  = "QUESTION_TEST_BARE"  // be no bridge at all, see serveBare
+	envLock  = "QUESTION_TEST_LOCK"  // be no bridge at all, see holdWriteLock
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +50,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	if path := os.Getenv(envLock); path != "" {
+		if err := holdWriteLock(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	code := m.Run()
+	postgres.Stop()
+	os.Exit(code)
 }
 
 // deaths are the places where a bridge under test kills itself.
@@ -105,6 +116,7 @@ func serveForTest(path, death string) error {
 	}
 	b.around = asDescribed
 	deaths[death](b)
+	go b.report(ctx)
 	return b.run(ctx, listeners, func(Addresses) { fmt.Println("ready") })
 }
 
@@ -135,11 +147,22 @@ type stage struct {
 
 const bot = "@questions:question.test"
 
-// newStage starts everything but the bridge.
+// newStage starts everything but the bridge, which is to use SQLite.
 func newStage(t *testing.T) *stage { return newStageWith(t, func(*config.Config) {}) }
 
 // newStageWith starts the same for a bridge whose configuration is changed.
 func newStageWith(t *testing.T, change func(*config.Config)) *stage {
+	t.Helper()
+	d := newSQLite(t)
+	return newStageOf(t, func(c *config.Config) { c.Database = d; change(c) })
+}
+
+func newStageOn(t *testing.T, d config.Database) *stage {
+	t.Helper()
+	return newStageOf(t, func(c *config.Config) { c.Database = d })
+}
+
+func newStageOf(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -172,7 +195,6 @@ func newStageWith(t *testing.T, change func(*config.Config)) *stage {
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
-	cfg.Database.Path = filepath.Join(dir, "bridge.db")
 	change(&cfg)
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
@@ -200,15 +222,23 @@ func (s *stage) person(name string) *testserver.User {
 	return u
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// freeAddress gives an address that nobody listens at, and none twice.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		address := l.Addr().String()
+		_ = l.Close()
+		if _, given := freeAddresses.LoadOrStore(address, true); !given {
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
 }
+
+var freeAddresses sync.Map
 
 // start runs the bridge, which dies at the given place, and returns when it is ready and in the room.
 func (s *stage) start(death string) {

@@ -71,6 +71,7 @@ func TestLateKeyAcrossARestart(t *testing.T) {
 	alice := s.sealedClient(s.alice)
 	s.sealRoom()
 	s.start("")
+	s.ok(alice.WaitForRoom(s.ctx, s.room, bot))
 	question, message := s.askSealed(alice)
 	release := s.proxy.hold("/_matrix/client/v3/sync")
 	_, err := alice.ThreadReply(s.ctx, s.room, message, "2")
@@ -137,6 +138,6 @@ func TestCheckKeys(t *testing.T) {
 	findings(wrong, "ok "+fits+"device QB", "ok "+shown+strictReads)
 	alice := s.sealedClient(s.alice)
 	s.sealRoom()
-	s.ok(alice.WaitForEncryption(s.ctx, s.room))
+	s.ok(alice.WaitForRoom(s.ctx, s.room, bot))
 	s.askSealed(alice)
 }

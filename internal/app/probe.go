@@ -58,11 +58,7 @@ func (c *check) call(ctx context.Context, method string, body []byte, into any, 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err
-		}
-		return err
+		return withoutURL(err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -84,4 +80,12 @@ func (c *check) call(ctx context.Context, method string, body []byte, into any, 
 		return errors.New("what answers is not a Matrix homeserver")
 	}
 	return nil
+}
+
+// withoutURL is what went wrong, without the request that it went wrong with.
+func withoutURL(err error) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return err
 }

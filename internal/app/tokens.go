@@ -23,20 +23,29 @@ type Tokens struct {
 // Token is one that was made, without its secret.
 type Token = bridge.Token
 
+// Scopes are all scopes that an agent's token may carry.
+func Scopes() []string { return httpapi.Scopes() }
+
+// ScopesOf are the scopes of an agent's token.
+func ScopesOf(t Token) []string { return httpapi.ScopesOf(t) }
+
 // Grant says what a new token is for.
 type Grant struct {
 	Agent     string
 	User      string   // in place of an agent: the Matrix id of a person, who answers with it
 	Rooms     []string // of an agent: room ids, aliases or codes; "*" for every room
-	Scopes    []string // of an agent: ask, read, cancel; empty for all three
+	Scopes    []string // of an agent: some of [Scopes]; empty for ask, read and cancel
 	ExpiresAt *time.Time
 }
 
 // openBeside opens the configured database for a command, also while a bridge serves it.
 func openBeside(ctx context.Context, cfg config.Config) (*sqlstore.Store, error) {
-	return sqlstore.Open(ctx, sqlstore.Config{
-		Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: zerolog.Nop(),
-	})
+	return sqlstore.Open(ctx, databaseOf(cfg, zerolog.Nop()))
+}
+
+// databaseOf is where the configured database is.
+func databaseOf(cfg config.Config, log zerolog.Logger) sqlstore.Config {
+	return sqlstore.Config{Type: cfg.Database.Type, Path: cfg.Database.Path, URI: cfg.Database.URI, Log: log}
 }
 
 // OpenTokens opens the tokens of the configured database.

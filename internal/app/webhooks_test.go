@@ -55,33 +55,43 @@ type hooked struct {
 // withWebhook gives the stage's bridge an endpoint that lives as long as the test does.
 func (s *stage) withWebhook() <-chan hooked {
 	s.t.Helper()
+	came, hook := newHook(s.t)
+	s.reconfigure(hook)
+	return came
+}
+
+// newHook makes an endpoint of the room OPS that lives as long as the test does, and what tells a configuration of it.
+func newHook(t *testing.T) (came <-chan hooked, hook func(*config.Config)) {
+	t.Helper()
 	secret := NewWebhookSecret()
-	file := filepath.Join(filepath.Dir(s.config), "hook.secret")
-	s.ok(os.WriteFile(file, []byte(secret), 0o600))
+	file := filepath.Join(t.TempDir(), "hook.secret")
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	verifier, err := standardwebhooks.NewWebhook(secret)
-	s.ok(err)
-	came := make(chan hooked, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := make(chan hooked, 10_000)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := verifier.Verify(body, r.Header); err != nil {
-			s.t.Errorf("an event is not verified: %v", err)
+			t.Errorf("an event is not verified: %v", err)
 		}
 		event, err := schema.Decode[schema.WebhookEvent](body)
 		if err != nil {
-			s.t.Errorf("an event is not right: %v", err)
+			t.Errorf("an event is not right: %v", err)
 		}
 		if err := apitest.Webhook(r.Header, body); err != nil {
-			s.t.Errorf("an event is not as it is described: %v", err)
+			t.Errorf("an event is not as it is described: %v", err)
 		}
-		came <- hooked{r.Header.Get("webhook-id"), string(body), event}
+		took <- hooked{r.Header.Get("webhook-id"), string(body), event}
 	}))
-	s.t.Cleanup(receiver.Close)
-	cfg, err := config.Load(s.config, os.Getenv)
-	s.ok(err)
-	cfg.Webhooks = []config.Webhook{{Name: "ci", Rooms: []string{"OPS"}, URL: receiver.URL, Secrets: []config.Secret{{File: file}}}}
-	cfg.Egress.Allow = []string{"127.0.0.1"}
-	s.ok(cfg.Save(s.config, "A bridge under test, with a webhook."))
-	return came
+	t.Cleanup(receiver.Close)
+	return took, func(cfg *config.Config) {
+		cfg.Webhooks = []config.Webhook{{Name: "ci", Rooms: []string{"OPS"}, URL: receiver.URL, Secrets: []config.Secret{{File: file}}}}
+		cfg.Egress.Allow = []string{"127.0.0.1"}
+	}
 }
 
 func (s *stage) hooked(came <-chan hooked) hooked {
@@ -95,30 +105,33 @@ func (s *stage) hooked(came <-chan hooked) hooked {
 	}
 }
 
-// delivered waits until the bridge has kept that an event was taken, and gives what it kept.
-func (s *stage) delivered() Delivery {
+// delivered waits until the bridge has kept that so many events were taken, and gives what it kept, which is nothing else.
+func (s *stage) delivered(n int) []Delivery {
 	s.t.Helper()
 	cfg, err := config.Load(s.config, os.Getenv)
 	s.ok(err)
 	w, err := OpenWebhooks(s.ctx, cfg)
 	s.ok(err)
 	defer w.Close()
+	var all []Delivery
 	for s.ctx.Err() == nil {
-		all, err := w.Deliveries(s.ctx, "ci", 10)
+		all, err = w.Deliveries(s.ctx, "ci", 100)
 		s.ok(err)
-		if len(all) == 1 && all[0].State == bridge.WebhookDelivered {
-			return all[0]
+		if len(all) == n && !slices.ContainsFunc(all, func(d Delivery) bool { return d.State != bridge.WebhookDelivered }) {
+			return all
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	s.t.Fatal("the delivery is not kept as one")
-	return Delivery{}
+	s.t.Fatalf("the deliveries are not kept as such: %+v", all)
+	return nil
 }
 
-// TestKilledBetweenSettlingAndWebhook kills the bridge when the answer is stored and the endpoint was not told: it is
+// TestD8KilledBetweenSettlingAndWebhook kills the bridge when the answer is stored and the endpoint was not told: it is
 // told after the restart (guarantee 4; field case D8).
-func TestKilledBetweenSettlingAndWebhook(t *testing.T) {
-	s := newStage(t)
+func TestD8KilledBetweenSettlingAndWebhook(t *testing.T) { onBoth(t, killedBeforeTheWebhook) }
+
+func killedBeforeTheWebhook(t *testing.T, d config.Database) {
+	s := newStageOn(t, d)
 	came := s.withWebhook()
 	s.start("webhook")
 	q, event := s.ask(threeWays)
@@ -133,16 +146,18 @@ func TestKilledBetweenSettlingAndWebhook(t *testing.T) {
 	if h.Event.QuestionID != q || *h.Event.Answer.Value != "skip" || *h.Event.Room.Code != "OPS" || *h.Event.Room.Name != "Ops" || h.Event.Answer.Responder.ID != s.alice.ID {
 		t.Errorf("told %s", h.Body)
 	}
-	if d := s.delivered(); d.ID != h.ID || string(d.Body) != h.Body || len(came) != 0 {
+	if d := s.delivered(1)[0]; d.ID != h.ID || string(d.Body) != h.Body || len(came) != 0 {
 		t.Errorf("kept %+v", d)
 	}
 	s.toldOnce(q)
 }
 
-// TestKilledBetweenWebhookAndBookkeeping kills the bridge when the endpoint has taken the event and nobody wrote that
+// TestD8KilledBetweenWebhookAndBookkeeping kills the bridge when the endpoint has taken the event and nobody wrote that
 // down: it is told once more, the same under the same id (guarantee 4; field case D8).
-func TestKilledBetweenWebhookAndBookkeeping(t *testing.T) {
-	s := newStage(t)
+func TestD8KilledBetweenWebhookAndBookkeeping(t *testing.T) { onBoth(t, killedAfterTheWebhook) }
+
+func killedAfterTheWebhook(t *testing.T, d config.Database) {
+	s := newStageOn(t, d)
 	came := s.withWebhook()
 	s.start("webhooked")
 	_, event := s.ask(threeWays)
@@ -155,7 +170,7 @@ func TestKilledBetweenWebhookAndBookkeeping(t *testing.T) {
 	if first.ID == "" || first.ID != second.ID || first.Body != second.Body {
 		t.Errorf("told as %s, then as %s", first.ID, second.ID)
 	}
-	if d := s.delivered(); d.ID != first.ID || d.Attempts != 2 || len(came) != 0 {
+	if d := s.delivered(1)[0]; d.ID != first.ID || d.Attempts != 2 || len(came) != 0 {
 		t.Errorf("kept %+v", d)
 	}
 }

@@ -54,8 +54,9 @@ type Bot struct {
 
 // API is the side that askers talk to.
 type API struct {
-	Listen    string `yaml:"listen"`               // address to listen on, host:port
-	PublicURL string `yaml:"public_url,omitempty"` // where askers reach it; "" for http://LISTEN
+	Listen         string    `yaml:"listen"`                    // address to listen on, host:port
+	PublicURL      string    `yaml:"public_url,omitempty"`      // where askers reach it; "" for http://LISTEN
+	TrustedProxies []Network `yaml:"trusted_proxies,omitempty"` // whose X-Forwarded-For is believed
 }
 
 // Metrics is the side that a monitoring system reads.

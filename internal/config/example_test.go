@@ -47,7 +47,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 		t.Fatal(faults)
 	}
 	want := Default()
-	want.Homeserver, want.API.PublicURL = c.Homeserver, c.API.PublicURL
+	want.Homeserver, want.API.PublicURL, want.API.TrustedProxies = c.Homeserver, c.API.PublicURL, c.API.TrustedProxies
 	want.Rooms, want.Agents, want.Carriers, want.Bots = c.Rooms, c.Agents, c.Carriers, c.Bots
 	want.WorkspaceAdmins = c.WorkspaceAdmins
 	want.Webhooks, want.Egress = c.Webhooks, c.Egress

@@ -43,6 +43,8 @@ var faulty = []struct{ name, text, want string }{
 	{"a public address that is none", "api: {public_url: here}", "api.public_url: must be an http:// or https:// address without a user, a query or a fragment"},
 	{"a server that is none", "auth: {openid: {servers: ['https://example.org']}}", "auth.openid.servers[0]: must be a server name of at most 230 characters, like example.org"},
 	{"a server twice", "auth: {openid: {servers: [a.org, b.org, a.org]}}", "auth.openid.servers[2]: must differ from auth.openid.servers[0]"},
+	{"a proxy by its name", "api: {trusted_proxies: [127.0.0.1, proxy]}", "api.trusted_proxies[1]: must be a network like 10.1.0.0/16 or an address"},
+	{"a pace of signing in that lets nothing", "limits: {sign_in: {burst: 0}}", "limits.sign_in.burst: must be 1 to 60000 where per_minute is not 0"},
 	{"an unknown database", "database: {type: mysql}", "database.type: must be sqlite or postgres"},
 	{"no file", "database: {path: ''}", "database.path: must be set for type sqlite"},
 	{"both databases", "database: {uri: 'postgres://h/d'}", "database.uri: is for type postgres: set database.type, or take away the uri (also QUESTION_DATABASE_URI)"},

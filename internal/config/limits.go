@@ -8,9 +8,10 @@ import (
 
 // Limits says how fast agents and people may act, and how many questions may be pending at once. 0 is no limit.
 type Limits struct {
-	Agent  Limit `yaml:"agent"`  // of each agent: its asks and cancels, and its pending questions
-	Room   Limit `yaml:"room"`   // of each room, whoever asks: asks, and pending questions
-	Person Pace  `yaml:"person"` // of each person: answers over HTTP
+	Agent  Limit `yaml:"agent"`   // of each agent: its asks and cancels, and its pending questions
+	Room   Limit `yaml:"room"`    // of each room, whoever asks: asks, and pending questions
+	Person Pace  `yaml:"person"`  // of each person: answers over HTTP
+	SignIn Pace  `yaml:"sign_in"` // of each address: tries to sign in
 }
 
 // Pace is how often something may be done.
@@ -58,6 +59,7 @@ func defaultLimits() Limits {
 		Agent:  Limit{PerMinute: 120, Burst: 120, Pending: 1000},
 		Room:   Limit{PerMinute: 60, Burst: 60, Pending: 200},
 		Person: Pace{PerMinute: 60, Burst: 30},
+		SignIn: Pace{PerMinute: 60, Burst: 30},
 	}
 }
 
@@ -87,6 +89,7 @@ func (k *checker) limits(l Limits, agents []Agent) {
 	k.limit("limits.agent", l.Agent)
 	k.limit("limits.room", l.Room)
 	k.pace("limits.person", l.Person)
+	k.pace("limits.sign_in", l.SignIn)
 	for i, a := range agents {
 		if a.Limits != nil {
 			k.limit(fmt.Sprintf("agents[%d].limits", i), a.Limits.over(l.Agent))

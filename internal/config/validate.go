@@ -109,6 +109,7 @@ func (k *checker) appservice(a Appservice, h Homeserver) {
 func (k *checker) api(api API, a Appservice) {
 	port, ok := k.listen("api.listen", api.Listen)
 	k.rule(!ok || port == 0 || api.Listen != a.Listen, "api.listen", "must differ from appservice.listen")
+	k.networks("api.trusted_proxies", api.TrustedProxies)
 	if api.PublicURL != "" {
 		k.address("api.public_url", api.PublicURL)
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/base64"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -64,10 +63,9 @@ func (k *checker) webhooks(hooks []Webhook, rooms []Room) {
 
 func (k *checker) egress(e Egress) {
 	for i, entry := range e.Allow {
-		_, network := netip.ParsePrefix(entry)
-		_, address := netip.ParseAddr(entry)
+		_, network := Network(entry).Prefix()
 		host := isServerName(entry) && strings.ContainsAny(strings.ToLower(entry), "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(entry, ":")
-		k.rule(network == nil || address == nil || host, fmt.Sprintf("egress.allow[%d]", i), "must be a network like 10.1.0.0/16, an address, or a host name without a port")
+		k.rule(network || host, fmt.Sprintf("egress.allow[%d]", i), "must be a network like 10.1.0.0/16, an address, or a host name without a port")
 	}
 }
 

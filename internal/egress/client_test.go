@@ -103,7 +103,8 @@ func TestD9RefusesWhatIsInside(t *testing.T) {
 	}
 }
 
-func TestURLsThatAreNeverCalled(t *testing.T) {
+// Field case D9: an address with a user, and what is no address of a web server, is refused before anything is dialled.
+func TestD9URLsThatAreNeverCalled(t *testing.T) {
 	c := client(t, Config{Allow: []string{"127.0.0.1"}})
 	for _, u := range []string{
 		"https://user:pw@127.0.0.1/", "https://user@127.0.0.1/", "ftp://127.0.0.1/", "file:///etc/passwd", "//127.0.0.1/", "https://",
@@ -118,8 +119,8 @@ func TestURLsThatAreNeverCalled(t *testing.T) {
 	}
 }
 
-// The name is looked up once for a call, so that it cannot mean something else by the time that it is dialled.
-func TestANameThatChangesItsMeaning(t *testing.T) {
+// Field case D9: the name is looked up once for a call, so that it cannot mean something else by the time that it is dialled.
+func TestD9ANameThatChangesItsMeaning(t *testing.T) {
 	server, hits := receiver(t, nil)
 	c := client(t, Config{
 		Resolver: names{"rebind.test": {ips("192.0.2.1"), ips("127.0.0.1")}}, Allow: []string{"192.0.2.1"},

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,19 +20,23 @@ type agentHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 // agent lets a request through that carries a token with the scope.
 func (s *server) agent(scope string, next agentHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
+		t, err := s.agentToken(r)
 		if err != nil {
 			return err
 		}
-		if t.Agent == "" || t.User != "" {
-			return wrongToken("This is for an agent's token, not for a person's, which only answers: /api/questions/….")
-		}
-		if len(t.Scopes) > 0 && !slices.Contains(t.Scopes, scope) {
-			return newProblem(codeInsufficientScope, "The token lacks the scope "+scope+".").
-				with("WWW-Authenticate", challenge+`, error="insufficient_scope", scope="`+scope+`"`)
+		if !allows(t, scope) {
+			return lacking(scope)
 		}
 		return next(w, r, t)
 	}
+}
+
+func (s *server) agentToken(r *http.Request) (bridge.Token, error) {
+	t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
+	if err == nil && (t.Agent == "" || t.User != "") {
+		err = wrongToken("This is for an agent's token, not for a person's, which only answers: /api/questions/….")
+	}
+	return t, err
 }
 
 // responderHandler answers a request that a person made with a token of their own.
@@ -105,7 +108,7 @@ func bearer(r *http.Request) (string, bool) {
 	return secret, ok && strings.EqualFold(scheme, "Bearer") && secret != ""
 }
 
-// room finds the room that a request names, if the token may ask there. A room that is not granted is told from one that
+// room finds the room that a request names, if the token is for it. A room that is not granted is told from one that
 // does not exist.
 func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, error) {
 	if !storable(named) {

@@ -16,6 +16,7 @@ type Limits struct {
 	Agent  func(bridge.AgentID) Pace // of one agent's asks and cancels together; nil for no limit
 	Room   Pace                      // of the asks in one room, whoever asks
 	Person Pace                      // of one person's answers
+	SignIn Pace                      // of the tries to sign in from one address
 }
 
 // budget is what an action counts against: everything that one agent or person does, or that is done in one room.
@@ -39,6 +40,11 @@ func (s *server) roomBudget(room bridge.ConversationID) budget {
 
 func (s *server) personBudget(who bridge.UserID) budget {
 	return budget{s.Limits.Person, string(who), "answers of this person"}
+}
+
+// signInBudget is of an address, since who signs in is not known yet.
+func (s *server) signInBudget(address string) budget {
+	return budget{s.Limits.SignIn, address, "tries to sign in from this address"}
 }
 
 // spend counts an action against all its budgets, or against none where one of them has nothing left: then the error is

@@ -1,32 +1,20 @@
 package httpapi_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
-// One PostgreSQL serves all tests, each with a database of its own.
-var (
-	stopPostgres = func() {}
-	postgres     = sync.OnceValues(func() (string, error) {
-		address, stop, err := testserver.Postgres(context.Background())
-		if err == nil {
-			stopPostgres = stop
-		}
-		return address, err
-	})
-)
+// postgres serves all tests, each with a database of its own.
+var postgres testserver.SharedPostgres
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	stopPostgres()
+	postgres.Stop()
 	if code == 0 {
 		code = everythingSeen()
 	}
@@ -37,18 +25,12 @@ func TestMain(m *testing.M) {
 func onBoth(t *testing.T, f func(m *manor)) {
 	t.Run("SQLite", func(t *testing.T) { f(newManorOn(t, sqlite(t))) })
 	t.Run("PostgreSQL", func(t *testing.T) {
-		server, err := postgres()
-		if err != nil {
-			t.Fatal(err)
-		}
-		uri, err := testserver.NewDatabase(t.Context(), server, t.Name())
+		uri, drop, err := postgres.NewDatabase(t.Context(), t.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			if err := testserver.DropDatabase(ctx, uri); err != nil {
+			if err := drop(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -48,7 +48,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			}
 		}
 	}
-	routes := httpapi.Patterns()
+	routes := httpapi.Routes()
 	slices.Sort(routes)
 	slices.Sort(described)
 	if !slices.Equal(routes, described) {

@@ -64,16 +64,16 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // fetch gives a question as it stands.
-func (s *server) fetch(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
+func (s *server) fetch(w http.ResponseWriter, r *http.Request, who reader) error {
 	id, err := questionID(r)
 	if err != nil {
 		return err
 	}
-	q, err := s.Engine.Fetch(r.Context(), t.Agent, id)
+	q, err := s.read(r.Context(), who, id)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, dialect.ToQuestion(q))
+	return reply(w, http.StatusOK, s.shown(r.Context(), who)(q))
 }
 
 // cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel. A body says
@@ -111,9 +111,10 @@ func questionID(r *http.Request) (bridge.QuestionID, error) {
 	return bridge.QuestionID(id), nil
 }
 
-// list gives the asker's own questions, newest first. Every question of the page is read before the first is written.
-func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
-	l, err := listing(r, t.Agent)
+// list gives the asker's own questions, or those that anybody asked in a room, newest first. Every question of the page is
+// read before the first is written.
+func (s *server) list(w http.ResponseWriter, r *http.Request, who reader) error {
+	l, err := s.listing(r, who)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, pageOf(found, next, dialect.ToQuestion))
+	return reply(w, http.StatusOK, pageOf(found, next, s.shown(r.Context(), who)))
 }
 
 // pageOf shows a page of a list.
@@ -136,8 +137,8 @@ func pageOf(found []bridge.Question, next string, show func(bridge.Question) sch
 	return page
 }
 
-func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
-	l := bridge.Listing{Asker: asker}
+func (s *server) listing(r *http.Request, who reader) (bridge.Listing, error) {
+	l := bridge.Listing{Asker: who.agent}
 	p, err := paramsOf(r)
 	if err != nil {
 		return l, err
@@ -150,6 +151,20 @@ func listing(r *http.Request, asker bridge.AgentID) (bridge.Listing, error) {
 	if l.Limit, l.Cursor, err = p.page(); err != nil {
 		return l, err
 	}
-	l.CorrelationID, err = p.text("correlation_id")
+	if l.CorrelationID, err = p.text("correlation_id"); err != nil {
+		return l, err
+	}
+	switch {
+	case !p.Has("room") && !who.own:
+		return l, lacking(ScopeRead)
+	case !p.Has("room"):
+		return l, nil
+	case who.rooms == nil:
+		return l, lacking(ScopeReadRoom)
+	case l.CorrelationID != nil: // it is its asker's own
+		return l, invalidParameter("correlation_id", "must not stand beside room")
+	}
+	room, err := s.room(r.Context(), p.Get("room"), *who.rooms)
+	l.Asker, l.Conversation = "", room.ID
 	return l, err
 }

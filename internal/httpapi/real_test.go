@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // manor is a house with the real engine over a database, and people in one room.
@@ -85,18 +87,32 @@ func (p *people) Joined(_ context.Context, who bridge.UserID) ([]bridge.Conversa
 
 func (*people) Alone(context.Context, bridge.ConversationID) (bool, error) { return false, nil }
 
+func (p *people) leaves(who bridge.UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.rights, who)
+}
+
 func (p *people) set(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = away
 }
 
-func newManor(t *testing.T) *manor {
+func newManor(t *testing.T, change ...func(plan)) *manor {
 	t.Helper()
-	return newManorOn(t, sqlite(t))
+	return newManorOn(t, sqlite(t), change...)
 }
 
-func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore.Store, *httpapi.Config, *bridge.Parts)) *manor {
+// plan is what a manor is about to be made of.
+type plan struct {
+	store  *sqlstore.Store
+	api    *httpapi.Config
+	engine *bridge.Parts
+	server *http.Server
+}
+
+func newManorOn(t *testing.T, database sqlstore.Config, change ...func(plan)) *manor {
 	t.Helper()
 	database.Log = zerolog.Nop()
 	store, err := sqlstore.Open(t.Context(), database)
@@ -109,13 +125,13 @@ func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore
 		"@root:example.org": {Member: true, WorkspaceAdmin: true}, "@robot:example.org": {Member: true, Machine: true},
 		"@ci:example.org": {Member: true, IsAsker: true},
 	}}}
-	m.house = newHouse(t, func(c *httpapi.Config, _ *http.Server) {
+	m.house = newHouse(t, func(c *httpapi.Config, s *http.Server) {
 		m.faulty.Store = store
 		parts := bridge.Parts{
 			Store: &m.faulty, Channel: m.people, Gatekeeper: m.people, Notifier: c.Hub, Clock: m.clock, Unthreaded: bridge.UnthreadedDirect,
 		}
 		for _, change := range change {
-			change(store, c, &parts)
+			change(plan{store, c, &parts, s})
 		}
 		m.engine = bridge.NewEngine(parts)
 		c.Engine = m.engine
@@ -126,6 +142,12 @@ func newManorOn(t *testing.T, database sqlstore.Config, change ...func(*sqlstore
 func (m *manor) person(who bridge.UserID) string {
 	m.Helper()
 	return m.token(httpapi.TokenTerms{User: who})
+}
+
+// answered has Dana answer a question by an option.
+func (m *manor) answered(id, value string) schema.Question {
+	m.Helper()
+	return m.question(m.do("POST", answerPath(id), m.dana, fmt.Sprintf(`{"value":%q}`, value)), http.StatusOK)
 }
 
 // effects are what is owed for the stored questions.

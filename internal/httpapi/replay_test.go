@@ -81,6 +81,19 @@ func TestReplayedAsk(t *testing.T) {
 	})
 }
 
+// TestAReplayNeedsNobody: what was asked is not judged again, even where it would be refused by now.
+func TestAReplayNeedsNobody(t *testing.T) {
+	m := newManor(t)
+	const direct = `{"prompt":"Go?","target_user_id":"@dana:example.org"}`
+	first := m.keyed(opsQuestions, m.secret, direct, "key")
+	m.question(first, http.StatusCreated)
+	m.people.leaves("@dana:example.org")
+	m.problem(m.keyed(opsQuestions, m.secret, direct, "another"), http.StatusUnprocessableEntity, "target_not_permitted")
+	if again := m.keyed(opsQuestions, m.secret, direct, "key"); !m.replayed(again, first) {
+		t.Errorf("%d %s", again.status, again.body)
+	}
+}
+
 // TestAKeyIsOfOneAgentRoomAndRoute: anywhere else the same key names another request.
 func TestAKeyIsOfOneAgentRoomAndRoute(t *testing.T) {
 	m := newManor(t)

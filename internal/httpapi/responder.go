@@ -85,7 +85,8 @@ func (s *server) pending(w http.ResponseWriter, r *http.Request, t bridge.Token)
 	return reply(w, http.StatusOK, pageOf(found, next, s.views(r.Context(), t.User).of))
 }
 
-// views shows questions to one person. Each room is looked up once.
+// views shows questions to somebody who did not ask them: a person, or an agent, and then who is "". Each room is looked
+// up once.
 type views struct {
 	server *server
 	ctx    context.Context

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,9 +17,10 @@ import (
 type Engine interface {
 	// Ask stores a question. An equal ask under the same elicitation id gives the stored one and created false.
 	Ask(ctx context.Context, q bridge.Question) (asked bridge.Question, created bool, err error)
-	// Fetch gives a question to its own asker; anybody else's is CodeNotFound.
-	Fetch(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
-	// List gives an asker's own questions, newest first, and the cursor of the next page, "" on the last.
+	// Read gives a question that may be read; one that may not is CodeNotFound, as if there were none. An error of may is
+	// the error.
+	Read(ctx context.Context, id bridge.QuestionID, may func(bridge.Question) (bool, error)) (bridge.Question, error)
+	// List gives an asker's own questions, or those of a conversation, newest first, and the cursor of the next page, "" on the last.
 	List(ctx context.Context, l bridge.Listing) ([]bridge.Question, string, error)
 	// Cancel withdraws a pending question of the asker; a settled one comes back as it is.
 	Cancel(ctx context.Context, asker bridge.AgentID, id bridge.QuestionID) (bridge.Question, error)
@@ -54,6 +56,8 @@ type Config struct {
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 	// Limits are how fast agents and people may act; unlimited if zero.
 	Limits Limits
+	// Proxies are the networks of the proxies in front of this API, whose X-Forwarded-For is believed.
+	Proxies []netip.Prefix
 
 	Clock        bridge.Clock  // the system's, if nil
 	Reread       time.Duration // how often a wait looks again by itself; 15 s, if 0 (see wait.go)
@@ -101,6 +105,15 @@ type server struct {
 	limiter *limiter
 }
 
+// Routes gives the pattern of every route, as net/http has them: for whoever must miss none.
+func Routes() []string {
+	var patterns []string
+	for _, r := range (&server{}).routes() {
+		patterns = append(patterns, r.pattern)
+	}
+	return patterns
+}
+
 type route struct {
 	pattern string
 	handle  handler
@@ -111,9 +124,9 @@ type route struct {
 func (s *server) routes() []route {
 	return []route{
 		{"POST /api/agent/rooms/{room}/questions", s.agent(ScopeAsk, s.ask)},
-		{"GET /api/agent/questions", s.agent(ScopeRead, s.list)},
-		{"GET /api/agent/questions/{id}", s.agent(ScopeRead, s.fetch)},
-		{"GET /api/agent/questions/{id}/wait", s.wait}, // by an agent with ScopeRead
+		{"GET /api/agent/questions", s.reading(s.list)},
+		{"GET /api/agent/questions/{id}", s.reading(s.fetch)},
+		{"GET /api/agent/questions/{id}/wait", s.wait}, // reading
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(s.pending)},

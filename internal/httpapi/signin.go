@@ -45,6 +45,9 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) error {
 	if s.SignIn.Identity == nil {
 		return newProblem(codeSignInOff, "Nobody signs in here with a Matrix OpenID token. Whoever runs the server can make a responder token.")
 	}
+	if err := s.spend(s.signInBudget(s.clientAddress(r))); err != nil {
+		return err
+	}
 	token, err := openIDToken(w, r)
 	if err != nil {
 		return err

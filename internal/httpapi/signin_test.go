@@ -13,7 +13,6 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/httpapi"
-	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -63,16 +62,16 @@ type lobby struct {
 func newLobby(t *testing.T, change func(*httpapi.Config, *bridge.Parts)) *lobby {
 	t.Helper()
 	l := &lobby{clerk: &clerk{}, clock: &standing{now: time.Now().UTC().Truncate(time.Millisecond)}}
-	l.manor = newManorOn(t, sqlite(t), func(store *sqlstore.Store, c *httpapi.Config, p *bridge.Parts) {
-		for _, token := range c.Tokens.(*tokens).byHash {
-			if err := store.AddToken(t.Context(), token); err != nil {
+	l.manor = newManorOn(t, sqlite(t), func(p plan) {
+		for _, token := range p.api.Tokens.(*tokens).byHash {
+			if err := p.store.AddToken(t.Context(), token); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c.Tokens, c.Clock, p.Clock = store, l.clock, l.clock
-		c.SignIn = httpapi.SignIn{Identity: l.clerk, Sessions: store}
+		p.api.Tokens, p.api.Clock, p.engine.Clock = p.store, l.clock, l.clock
+		p.api.SignIn = httpapi.SignIn{Identity: l.clerk, Sessions: p.store}
 		if change != nil {
-			change(c, p)
+			change(p.api, p.engine)
 		}
 	})
 	return l

@@ -49,7 +49,7 @@ var kinds = map[bridge.Code]kind{
 
 	codeInsufficientScope:     {http.StatusForbidden, "The token may not do this"},
 	codeWrongToken:            {http.StatusForbidden, "Another kind of token is needed"},
-	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token may not ask in this room"},
+	bridge.CodeRoomNotGranted: {http.StatusForbidden, "The token is not for this room"},
 	bridge.CodeNotEligible:    {http.StatusForbidden, "Not eligible to answer"},
 	bridge.CodeAdminsOnly:     {http.StatusForbidden, "Only workspace admins may choose this"},
 

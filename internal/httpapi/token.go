@@ -13,19 +13,12 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 )
 
-// The scopes of a token. One without any has all three.
-const (
-	ScopeAsk    = "ask"
-	ScopeRead   = "read" // fetch, wait and list
-	ScopeCancel = "cancel"
-)
-
 // TokenTerms is what a new token is to be good for: an agent's, or a person's, which answers and does nothing else.
 type TokenTerms struct {
 	Agent     bridge.AgentID
 	User      bridge.UserID // in place of Agent
 	Rooms     []string      // of an agent: room ids, aliases, codes, or "*" for every room; at least one
-	Scopes    []string      // of an agent: none for all three
+	Scopes    []string      // of an agent: some of [Scopes]; none for ask, read and cancel
 	Session   bool          // of a user who signed in; it has an end
 	Now       time.Time
 	ExpiresAt *time.Time // nil for never
@@ -68,8 +61,8 @@ func (terms TokenTerms) check() error {
 		return errors.New("a token must expire in the future")
 	}
 	for _, scope := range terms.Scopes {
-		if scope != ScopeAsk && scope != ScopeRead && scope != ScopeCancel {
-			return fmt.Errorf("there is no scope %q: a token may %s, %s and %s", scope, ScopeAsk, ScopeRead, ScopeCancel)
+		if !slices.Contains(Scopes(), scope) {
+			return fmt.Errorf("there is no scope %q: the scopes are %s", scope, strings.Join(Scopes(), ", "))
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
-	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/schema"
 )
 
@@ -20,8 +19,8 @@ var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
 // same database settles, which the hub cannot know.
 func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
 	a, err := apart(func() (a awaited, err error) {
-		err = s.agent(ScopeRead, func(_ http.ResponseWriter, r *http.Request, t bridge.Token) error {
-			a, err = awaitedBy(r, t)
+		err = s.reading(func(_ http.ResponseWriter, r *http.Request, who reader) error {
+			a, err = awaitedBy(r, who)
 			return err
 		})(w, r)
 		return a, err
@@ -33,11 +32,11 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return replyQuestion(w, q)
+	return s.replyQuestion(w, r, a.who, q)
 }
 
 // awaitedBy reads what is waited for, and how long.
-func awaitedBy(r *http.Request, t bridge.Token) (awaited, error) {
+func awaitedBy(r *http.Request, who reader) (awaited, error) {
 	id, err := questionID(r)
 	if err != nil {
 		return awaited{}, err
@@ -47,20 +46,20 @@ func awaitedBy(r *http.Request, t bridge.Token) (awaited, error) {
 		return awaited{}, err
 	}
 	seconds, err := p.int("timeout", holdSeconds)
-	return awaited{t.Agent, id, time.Duration(seconds) * time.Second}, err
+	return awaited{who, id, time.Duration(seconds) * time.Second}, err
 }
 
 // replyQuestion is no part of wait, because a question that is handled by value takes a large stack.
 //
 //go:noinline
-func replyQuestion(w http.ResponseWriter, q *bridge.Question) error {
-	return reply(w, http.StatusOK, dialect.ToQuestion(*q))
+func (s *server) replyQuestion(w http.ResponseWriter, r *http.Request, who reader, q *bridge.Question) error {
+	return reply(w, http.StatusOK, s.shown(r.Context(), who)(*q))
 }
 
 type awaited struct {
-	asker bridge.AgentID
-	id    bridge.QuestionID
-	hold  time.Duration
+	who  reader
+	id   bridge.QuestionID
+	hold time.Duration
 }
 
 // await subscribes, then reads, then sleeps, until the question is settled, the time is over, the server shuts down or
@@ -82,7 +81,7 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*brid
 	defer again.Stop()
 	for {
 		q, err := apart(func() (*bridge.Question, error) {
-			q, err := s.Engine.Fetch(ctx, a.asker, a.id)
+			q, err := s.read(ctx, a.who, a.id)
 			return &q, err
 		})
 		if err != nil || over || q.State.Terminal() {

@@ -2,13 +2,8 @@ package httpapi_test
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
-	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -53,48 +48,6 @@ func TestB2WaitTellsTheOutcomesApart(t *testing.T) {
 	}
 }
 
-// Field case D5: timeouts beyond the range clamp, what is no whole number is 400, and no server timeout cuts a wait.
-func TestD5Timeouts(t *testing.T) {
-	h := newHouse(t, func(c *httpapi.Config, s *http.Server) {
-		c.ReplyTimeout, s.WriteTimeout, s.ReadTimeout = 300*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
-	})
-	q := h.asked(`{"prompt":"Go?"}`)
-	for _, timeout := range []string{"0", "-1", "-99999999999999999999"} {
-		start := time.Now()
-		if got := h.question(h.get(waitPath(q.ID, "?timeout="+timeout)), http.StatusOK); got.State != schema.Pending || time.Since(start) > 2*time.Second {
-			t.Errorf("timeout %s: %+v after %v", timeout, got, time.Since(start))
-		}
-	}
-	for _, timeout := range []string{"abc", "25.5", "", "1e1", "0x10", "5s", "%2B5", "99999999999999999999x"} {
-		p := h.problem(h.get(waitPath(q.ID, "?timeout="+timeout)), http.StatusBadRequest, "invalid_parameter")
-		if !hasFault(p, "invalid_parameter", "", "timeout") {
-			t.Errorf("%+v", p)
-		}
-	}
-	start := time.Now()
-	if got := h.question(h.get(waitPath(q.ID, "?timeout=1")), http.StatusOK); got.State != schema.Pending || time.Since(start) < time.Second {
-		t.Errorf("a wait of a second took %v: %+v", time.Since(start), got)
-	}
-	h.question(h.get("/api/agent/questions/"+q.ID), http.StatusOK) // on the same connection
-}
-
-// TestD5HugeTimeoutClamps lets waits of absurd and of default length begin, and settles them.
-func TestD5HugeTimeoutClamps(t *testing.T) {
-	h := newHouse(t)
-	q := h.asked(`{"prompt":"Go?"}`)
-	var all sync.WaitGroup
-	for _, query := range []string{"?timeout=999999", "?timeout=99999999999999999999", "", "?timeout=30"} {
-		all.Go(func() {
-			if got := h.question(h.get(waitPath(q.ID, query)), http.StatusOK); got.State != schema.Answered {
-				t.Errorf("%s: %+v", query, got)
-			}
-		})
-	}
-	h.until(func() bool { return h.hub.Waiting() == 4 })
-	h.engine.answer(q.ID, "approve")
-	all.Wait()
-}
-
 // until waits for a condition that a signal cannot tell.
 func (h *house) until(reached func() bool) {
 	h.Helper()
@@ -102,103 +55,6 @@ func (h *house) until(reached func() bool) {
 		if time.Now().After(end) {
 			h.Fatal("never came to pass")
 		}
-	}
-}
-
-// Field case D5: 100 waits on one question are released together with the same result.
-func TestD5ManyWaitsOnOneQuestion(t *testing.T) {
-	h := newHouse(t)
-	q := h.asked(`{"prompt":"Go?"}`)
-	results := make(chan string, 100)
-	for range cap(results) {
-		go func() { results <- string(h.get(waitPath(q.ID, "?timeout=30")).body) }()
-	}
-	h.until(func() bool { return h.hub.Waiting() == cap(results) })
-	start := time.Now()
-	h.engine.answer(q.ID, "approve")
-	first := <-results
-	for range cap(results) - 1 {
-		if other := <-results; other != first {
-			t.Errorf("%s and %s", first, other)
-		}
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("released after %v", took)
-	}
-	if want := h.get("/api/agent/questions/" + q.ID); string(want.body) != first {
-		t.Errorf("fetched %s, waited %s", want.body, first)
-	}
-}
-
-// Field case D5 over HTTP: an answer around the start of a wait is never missed.
-func TestD5NoLostWakeUp(t *testing.T) {
-	h := newHouse(t)
-	for range 500 {
-		q := h.asked(`{"prompt":"Go?"}`)
-		delay := time.Duration(rand.IntN(2000)) * time.Microsecond
-		time.AfterFunc(delay, func() { h.engine.answer(q.ID, "approve") })
-		start := time.Now()
-		got := h.question(h.get(waitPath(q.ID, "?timeout=30")), http.StatusOK)
-		if took := time.Since(start); got.State != schema.Answered || took > 10*time.Second {
-			t.Fatalf("answered after %v, returned %s after %v", delay, got.State, took)
-		}
-	}
-}
-
-// Field case D5: the waits of clients that left leave nothing behind.
-func TestD5DroppedWaits(t *testing.T) {
-	h := newHouse(t)
-	q := h.asked(`{"prompt":"Go?"}`)
-	h.http.CloseIdleConnections()
-	before := runtime.NumGoroutine()
-	const waits = 1000
-	var open []net.Conn
-	address := h.url[len("http://"):]
-	for i := range waits {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, c)
-		body := ""
-		if i%2 == 1 {
-			body = "Content-Length: 2\r\n\r\n{}"
-		}
-		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s\r\n", waitPath(q.ID, "?timeout=30"), h.secret, body)
-	}
-	h.until(func() bool { return h.hub.Waiting() == waits })
-	for _, c := range open {
-		c.Close()
-	}
-	start := time.Now()
-	h.until(func() bool { return h.hub.Waiting() == 0 && runtime.NumGoroutine() <= before+10 })
-	if took := time.Since(start); took > 10*time.Second { // 2 s on an idle machine
-		t.Errorf("back to the baseline only after %v", took)
-	}
-}
-
-// Field case D5: shutting down releases the waits with the question as it stands.
-func TestD5Shutdown(t *testing.T) {
-	h := newHouse(t)
-	q := h.asked(`{"prompt":"Go?"}`)
-	results := make(chan answer, 100)
-	for range cap(results) {
-		go func() { results <- h.get(waitPath(q.ID, "?timeout=30")) }()
-	}
-	h.until(func() bool { return h.hub.Waiting() == cap(results) })
-	start := time.Now()
-	h.hub.Close()
-	for range cap(results) {
-		if got := h.question(<-results, http.StatusOK); got.State != schema.Pending {
-			t.Errorf("%+v", got)
-		}
-	}
-	late := h.get(waitPath(q.ID, "?timeout=30"))
-	if got := h.question(late, http.StatusOK); got.State != schema.Pending || !late.last {
-		t.Errorf("a latecomer got %+v, the last on its connection: %t", got.State, late.last)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 

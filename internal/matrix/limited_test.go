@@ -57,7 +57,8 @@ func (l *limitedServer) lookUps() (n int) {
 // A19: of thirty questions at once the homeserver refuses the first, and says how long to wait: it counts all that one
 // user sends, so none of the others is tried before. In the end each stands in its room once.
 func TestA19Thirty(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Keycaps = false })
+	refusals := 0
+	r := newRig(t, func(c *Config) { c.Keycaps, c.Limited = false, func() { refusals++ } })
 	const wait = 1200 * time.Millisecond
 	homeserver := limitServer(r, 3, wait)
 	other := "!other:ex.org"
@@ -87,6 +88,9 @@ func TestA19Thirty(t *testing.T) {
 	}
 	if waiting := r.pump(); len(waiting) != 0 {
 		t.Fatalf("still waits: %v", waiting)
+	}
+	if refusals != 3 {
+		t.Errorf("%d refusals are counted", refusals)
 	}
 	var posted []string
 	for _, in := range []string{room, other} {

@@ -17,11 +17,12 @@ import (
 // encrypted starts a bridge with encryption, and alice with a client that encrypts.
 func startEncrypted(t *testing.T) (*real, *sealedclient.Client) {
 	t.Helper()
-	r := startRealWith(t, func(c *Config, db *sqlstore.Store) {
-		c.Encryption = &Encryption{Database: db.Database(), PickleKey: []byte("a key for tests"), DeviceName: "question-bridge", Trust: TrustKnown}
-	})
-	alice := r.member(r.alice)
-	return r, alice
+	r := setup{change: encrypts}.start(t)
+	return r, r.member(r.alice)
+}
+
+func encrypts(c *Config, db *sqlstore.Store) {
+	c.Encryption = &Encryption{Database: db.Database(), PickleKey: []byte("a key for tests"), DeviceName: "question-bridge", Trust: TrustKnown}
 }
 
 func (r *real) member(u *testserver.User) *sealedclient.Client {
@@ -97,6 +98,8 @@ func TestSealedRooms(t *testing.T) {
 	for name, f := range map[string]func(*real, *sealedclient.Client){
 		"no device yet": testNoDeviceYet, "joined later": testJoinedLater, "encrypted meanwhile": testEncryptedMeanwhile,
 		"in clear": testInClear, "a state that lies": testLyingState,
+		"a token that is revoked": testRevoked, "a device that is not listed": testUnlisted,
+		"a carrier": testSealedCarrier,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.t = t
@@ -192,7 +195,7 @@ func testEncryptedMeanwhile(r *real, alice *sealedclient.Client) {
 	noError(r.t, r.alice.WaitForMember(ctx, room, string(r.Bot()), "join"))
 	q, m := r.ask(room, plain())
 	r.encrypt(room)
-	noError(r.t, alice.WaitForEncryption(ctx, room))
+	noError(r.t, alice.WaitForRoom(ctx, room, string(r.Bot())))
 	_, err = r.alice.ThreadReply(ctx, room, m, "1")
 	noError(r.t, err)
 	_, err = alice.ThreadReply(ctx, room, m, "2")

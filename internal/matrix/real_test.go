@@ -57,6 +57,18 @@ func startReal(t *testing.T) *real { return startRealWith(t, func(*Config, *sqls
 // startRealWith starts one whose configuration is changed.
 func startRealWith(t *testing.T, change func(*Config, *sqlstore.Store)) *real {
 	t.Helper()
+	return setup{change: change}.start(t)
+}
+
+// setup is how a bridge is made.
+type setup struct {
+	change   func(*Config, *sqlstore.Store)
+	database sqlstore.Config        // a new file of SQLite unless set
+	between  func(real Store) Store // what the channel keeps things in; the database unless set
+}
+
+func (up setup) start(t *testing.T) *real {
+	t.Helper()
 	r := &real{t: t, owed: make(chan struct{}, 1)}
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,7 +79,11 @@ func startRealWith(t *testing.T, change func(*Config, *sqlstore.Store)) *real {
 	r.hs, err = testserver.Start(within(t), testserver.Options{DataDir: filepath.Join(dir, "dendrite"), Registrations: []string{path}})
 	noError(t, err)
 	t.Cleanup(func() { _ = r.hs.Stop() })
-	r.db, err = sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(dir, "q.db"), Log: zerolog.Nop()})
+	if up.database.Type == "" {
+		up.database = sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(dir, "q.db")}
+	}
+	up.database.Log = zerolog.Nop()
+	r.db, err = sqlstore.Open(t.Context(), up.database)
 	noError(t, err)
 	for name, into := range map[string]**testserver.User{"alice": &r.alice, "bob": &r.bob, "pod": &r.pod} {
 		*into, err = r.hs.Register(within(t), testserver.Account{Name: name})
@@ -77,8 +93,12 @@ func startRealWith(t *testing.T, change func(*Config, *sqlstore.Store)) *real {
 		ServerName: "question.test", HomeserverURL: r.proxy(), Registration: reg, Invite: []string{"question.test"}, Keycaps: true,
 		Redactions: RedactionsAuto, Admins: Admins{PowerLevel: &fullPower}, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
 	}
-	change(&cfg, r.db)
-	r.Service, err = New(cfg, r.db, bridge.SystemClock{})
+	up.change(&cfg, r.db)
+	store := Store(r.db)
+	if up.between != nil {
+		store = up.between(r.db)
+	}
+	r.Service, err = New(cfg, store, bridge.SystemClock{})
 	noError(t, err)
 	r.engine = bridge.NewEngine(bridge.Parts{
 		Store: r.db, Channel: r.Service, Gatekeeper: r.Service, Notifier: noNotifier{}, Clock: bridge.SystemClock{},
@@ -162,7 +182,7 @@ func (r *real) proxy() string {
 			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
 		}
-		if resp.Request.Method == http.MethodPut && strings.Contains(resp.Request.URL.Path, "/send/m.room.message/") && r.cutPUT.Add(-1) >= 0 {
+		if resp.Request.Method == http.MethodPut && strings.Contains(resp.Request.URL.Path, "/send/m.room.") && r.cutPUT.Add(-1) >= 0 {
 			if r.onCut != nil {
 				r.onCut()
 			}

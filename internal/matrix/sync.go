@@ -63,6 +63,9 @@ func (s *Service) sync(ctx context.Context, engine Engine) {
 		if errors.Is(err, mautrix.MUnknownToken) && s.cipher != nil {
 			if err := s.cipher.relogin(ctx, s.cipher.device().cli.AccessToken); err != nil {
 				zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not log the bot's device in again")
+			} else if wait == syncBackOff {
+				wait = 2 * wait // unless it was refused just before, too
+				continue
 			}
 		}
 		var retry *bridge.ErrRetry

@@ -69,7 +69,7 @@ func New(ctx context.Context, u *testserver.User, file string) (*Client, error) 
 	m.crypto.DecryptErrorCallback = func(*event.Event, error) { m.note(nil) }
 	syncer := cli.Syncer.(*mautrix.DefaultSyncer)
 	syncer.OnEvent(func(_ context.Context, e *event.Event) {
-		if e.Type != event.EventEncrypted && e.StateKey == nil || e.Type == event.StateEncryption {
+		if e.Type != event.EventEncrypted && e.StateKey == nil || e.Type == event.StateEncryption || e.Type == event.StateMember {
 			m.note(e)
 		}
 	})
@@ -151,6 +151,41 @@ func (m *Client) Unreadable() int {
 	return m.sealed
 }
 
+// Feed follows a room.
+type Feed struct {
+	client *Client
+	room   string
+	seen   int
+}
+
+// Follow follows a room from what came last.
+func (m *Client) Follow(room string) *Feed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Feed{client: m, room: room, seen: len(m.events)}
+}
+
+// Next gives the next event that match says yes to, passing over the others, and waits for it until ctx ends.
+func (f *Feed) Next(ctx context.Context, match func(testserver.Event) bool) (testserver.Event, error) {
+	for {
+		f.client.mu.Lock()
+		heard, events := f.client.heard, f.client.events
+		f.client.mu.Unlock()
+		for f.seen < len(events) {
+			e := events[f.seen]
+			f.seen++
+			if e.RoomID == f.room && match(e.Event) {
+				return e.Event, nil
+			}
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return testserver.Event{}, ctx.Err()
+		}
+	}
+}
+
 // WaitFor gives the first event of a room, since the client was made, that match says yes to.
 func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) bool) (Event, error) {
 	for seen := 0; ; {
@@ -170,10 +205,26 @@ func (m *Client) WaitFor(ctx context.Context, room string, match func(Event) boo
 	}
 }
 
-// WaitForEncryption returns when the client knows that a room is encrypted, which it must have seen happen.
-func (m *Client) WaitForEncryption(ctx context.Context, room string) error {
-	_, err := m.WaitFor(ctx, room, func(e Event) bool { return e.Type == event.StateEncryption.Type })
-	return err
+// WaitForRoom returns when the client knows that a room is encrypted, and that people have joined it: who is not known to
+// have gets no key.
+func (m *Client) WaitForRoom(ctx context.Context, room string, people ...string) error {
+	for {
+		m.mu.Lock()
+		heard := m.heard
+		m.mu.Unlock()
+		known, err := m.cli.StateStore.IsEncrypted(ctx, id.RoomID(room))
+		for _, who := range people {
+			known = known && err == nil && m.cli.StateStore.IsInRoom(ctx, id.RoomID(room), id.UserID(who))
+		}
+		if known || err != nil {
+			return err
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return fmt.Errorf("%s waits for people in %s: %w", m.ID, room, ctx.Err())
+		}
+	}
 }
 
 // Say sends a message, encrypted where the room is, and returns its id.

@@ -11,7 +11,6 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
-	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
 // Each benchmark works on 50,000 questions, half of them answered, 10,000 effects, and 10,000 events that wait in one
@@ -21,15 +20,9 @@ func benchmark(b *testing.B, run func(b *testing.B, s *sqlstore.Store)) {
 		bench(b, sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(b.TempDir(), "store.db")}, run)
 	})
 	b.Run("PostgreSQL", func(b *testing.B) {
-		server, err := postgres()
-		if err != nil {
-			b.Fatal(err)
-		}
-		uri, err := testserver.NewDatabase(b.Context(), server, b.Name())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer func() { _ = testserver.DropDatabase(context.Background(), uri) }()
+		uri, drop, err := postgres.NewDatabase(b.Context(), b.Name())
+		check(b, err)
+		defer func() { _ = drop() }()
 		bench(b, sqlstore.Config{Type: sqlstore.Postgres, URI: uri}, run)
 	})
 }

@@ -14,6 +14,9 @@ type dialect struct {
 	inOrder string
 	// holdSubject makes transactions that ask about one subject, named by asker, conversation and id, wait for each other.
 	holdSubject string
+	// columns lists every column with its table and an expression for its bytes; contains says whether such bytes (%s)
+	// have the text $1 in them.
+	columns, contains string
 	// holdPending makes transactions wait for each other that add pending questions of one asker, or to one conversation.
 	holdPending string
 	// holdKeys makes transactions that change which key signs wait for each other.
@@ -21,7 +24,13 @@ type dialect struct {
 }
 
 var (
-	sqliteDialect   = dialect{row: "rowid"}
+	sqliteDialect = dialect{
+		row: "rowid",
+		columns: `
+			SELECT m.name, c.name, 'CAST("' || c.name || '" AS BLOB)' FROM sqlite_master m JOIN pragma_table_info(m.name) c
+			WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid`,
+		contains: `instr(%s, CAST($1 AS BLOB)) > 0`,
+	}
 	postgresDialect = dialect{
 		row:         "id",
 		holdRow:     " FOR NO KEY UPDATE",
@@ -30,5 +39,10 @@ var (
 		holdSubject: "SELECT pg_advisory_xact_lock(7165734, hashtext($1 || ' ' || $2 || ' ' || $3))",
 		holdPending: "SELECT pg_advisory_xact_lock(7165736, hashtext($1)), pg_advisory_xact_lock(7165737, hashtext($2))",
 		holdKeys:    "SELECT pg_advisory_xact_lock(7165735)",
+		columns: `
+			SELECT table_name::TEXT, column_name::TEXT,
+				format(CASE data_type WHEN 'bytea' THEN '%I' ELSE 'convert_to(%I::TEXT, ''UTF8'')' END, column_name)
+			FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position`,
+		contains: `position(convert_to(CAST($1 AS TEXT), 'UTF8') IN %s) > 0`,
 	}
 )

@@ -10,7 +10,9 @@ import (
 func (s *Store) HotQueries() map[string]string {
 	corr := "c"
 	page := func(l bridge.Listing) string {
-		l.Asker = "agent"
+		if l.Conversation == "" {
+			l.Asker = "agent"
+		}
 		query, _, err := listing(l)
 		if err != nil {
 			panic(err)
@@ -36,6 +38,9 @@ func (s *Store) HotQueries() map[string]string {
 		"list, next page":         page(bridge.Listing{Cursor: cursor}),
 		"list by state":           page(bridge.Listing{State: bridge.Pending, Cursor: cursor}),
 		"list by correlation":     page(bridge.Listing{CorrelationID: &corr, Cursor: cursor}),
+		"room list":               page(bridge.Listing{Conversation: "!c"}),
+		"room list, next page":    page(bridge.Listing{Conversation: "!c", Cursor: cursor}),
+		"room list by state":      page(bridge.Listing{Conversation: "!c", State: bridge.Expired, Cursor: cursor}),
 		"posting":                 selectPosting,
 		"echoes":                  selectEchoes,
 		"question of a message":   questionOf,

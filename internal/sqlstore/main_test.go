@@ -1,11 +1,9 @@
 package sqlstore_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,24 +22,15 @@ var (
 	_ httpapi.TokenBook = (*sqlstore.Store)(nil)
 )
 
-// One PostgreSQL serves all tests, each with a database of its own.
-var (
-	stopPostgres = func() {}
-	postgres     = sync.OnceValues(func() (string, error) {
-		address, stop, err := testserver.Postgres(context.Background())
-		if err == nil {
-			stopPostgres = stop
-		}
-		return address, err
-	})
-)
+// postgres serves all tests, each with a database of its own.
+var postgres testserver.SharedPostgres
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(lockerEnv); path != "" {
 		holdWriteLock(path)
 	}
 	code := m.Run()
-	stopPostgres()
+	postgres.Stop()
 	os.Exit(code)
 }
 
@@ -63,15 +52,9 @@ func newSQLite(t *testing.T) database {
 
 func newPostgres(t *testing.T) database {
 	t.Helper()
-	server, err := postgres()
+	uri, drop, err := postgres.NewDatabase(t.Context(), t.Name())
 	noError(t, err)
-	uri, err := testserver.NewDatabase(t.Context(), server, t.Name())
-	noError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		noError(t, testserver.DropDatabase(ctx, uri))
-	})
+	t.Cleanup(func() { noError(t, drop()) })
 	return database{sqlstore.Config{Type: sqlstore.Postgres, URI: uri}}
 }
 

@@ -107,7 +107,7 @@ func (s *Store) ListQuestions(ctx context.Context, l bridge.Listing) ([]bridge.Q
 	limit := min(max(l.Limit, 1), 200)
 	all, err := list(ctx, s, scanQuestion, query, append(args, limit+1)...)
 	if err != nil {
-		return nil, "", fmt.Errorf("list questions of %s: %w", l.Asker, err)
+		return nil, "", fmt.Errorf("list questions of %s%s: %w", l.Asker, l.Conversation, err)
 	}
 	if len(all) <= limit {
 		return all, "", nil
@@ -118,6 +118,17 @@ func (s *Store) ListQuestions(ctx context.Context, l bridge.Listing) ([]bridge.Q
 
 // listing writes the query for a page; its last placeholder is the limit.
 func listing(l bridge.Listing) (query string, args []any, err error) {
+	var after *bridge.Place
+	if l.Cursor != "" {
+		place, err := bridge.ReadCursor(l.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		after = &place
+	}
+	if l.Conversation != "" {
+		return listingThere(l, after)
+	}
 	p := page{args: []any{l.Asker}}
 	p.b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE asker = $1`)
 	if l.State != "" {
@@ -126,14 +137,31 @@ func listing(l bridge.Listing) (query string, args []any, err error) {
 	if l.CorrelationID != nil {
 		p.where("correlation_id = ?", l.CorrelationID)
 	}
-	if l.Cursor != "" {
-		place, err := bridge.ReadCursor(l.Cursor)
-		if err != nil {
-			return "", nil, err
-		}
-		p.after(place)
-	}
+	p.after(after)
 	return p.query(), p.args, nil
+}
+
+// listingThere writes the query for a page of a conversation. Each state has its own part of an index.
+func listingThere(l bridge.Listing, after *bridge.Place) (query string, args []any, err error) {
+	var parts []string
+	for _, state := range []bridge.State{bridge.Pending, bridge.Answered, bridge.Expired, bridge.Cancelled} {
+		if l.State != "" && l.State != state {
+			continue
+		}
+		p := page{args: []any{l.Conversation}}
+		p.b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE conversation = $1 AND state = '` + string(state) + `'`)
+		if state != bridge.Pending { // so that it is known to be in the index of these
+			p.b.WriteString(` AND state <> 'pending'`)
+		}
+		p.after(after)
+		parts, args = append(parts, `SELECT * FROM (`+p.query()+`) AS `+string(state)), p.args
+	}
+	if len(parts) == 0 {
+		return "", nil, fmt.Errorf("%q is no state", l.State)
+	}
+	p := page{args: args}
+	p.b.WriteString(strings.Join(parts, ` UNION ALL `))
+	return p.query(), args, nil
 }
 
 // page is the query for a page of questions, newest first.
@@ -150,9 +178,11 @@ func (p *page) where(condition string, values ...any) {
 	p.b.WriteString(" AND " + condition)
 }
 
-// after leaves out what stands up to a place, so that later questions change no later page.
-func (p *page) after(place bridge.Place) {
-	p.where("(created_at, id) < (?, ?)", place.CreatedAt, place.ID)
+// after leaves out what stands up to a place, if there is one, so that later questions change no later page.
+func (p *page) after(place *bridge.Place) {
+	if place != nil {
+		p.where("(created_at, id) < (?, ?)", place.CreatedAt, place.ID)
+	}
 }
 
 func (p *page) query() string {
@@ -179,9 +209,7 @@ func pendingAfter(convs []bridge.ConversationID, after *bridge.Place) (query str
 		p.args = append(p.args, conv)
 	}
 	p.b.WriteString(`SELECT ` + questionColumns + ` FROM questions WHERE state = 'pending' AND conversation IN (` + numbered(len(convs)) + `)`)
-	if after != nil {
-		p.after(*after)
-	}
+	p.after(after)
 	return p.query(), p.args
 }
 

@@ -12,13 +12,15 @@ import (
 
 // StateOf gives all records of a type in a room, in the order of their keys.
 func (s *Store) StateOf(ctx context.Context, room bridge.ConversationID, eventType string) ([]bridge.StateRecord, error) {
-	return list(ctx, s, func(row dbutil.Scannable) (r bridge.StateRecord, err error) {
-		err = row.Scan(text(&r.Conversation), text(&r.Type), text(&r.Key), text(&r.Event), text(&r.Sender), moment(&r.SentAt), raw(&r.Content))
-		return r, err
-	}, `SELECT `+stateColumns+` FROM room_state WHERE conversation = $1 AND type = $2 ORDER BY key`, room, eventType)
+	return list(ctx, s, scanState, `SELECT `+stateColumns+` FROM room_state WHERE conversation = $1 AND type = $2 ORDER BY key`, room, eventType)
 }
 
 const stateColumns = `conversation, type, key, event, sender, sent_at, content`
+
+func scanState(row dbutil.Scannable) (r bridge.StateRecord, err error) {
+	err = row.Scan(text(&r.Conversation), text(&r.Type), text(&r.Key), text(&r.Event), text(&r.Sender), moment(&r.SentAt), raw(&r.Content))
+	return r, err
+}
 
 // PutState stores one record in place of the one with the same type and key. It makes no copy of a room that has none.
 func (s *Store) PutState(ctx context.Context, r bridge.StateRecord) error {

@@ -45,10 +45,6 @@ func sqliteURI(path string) (string, error) {
 	if path == "" || strings.HasPrefix(path, ":memory:") {
 		return "", errors.New("no database file: give its path")
 	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
@@ -56,9 +52,18 @@ func sqliteURI(path string) (string, error) {
 	if err := file.Close(); err != nil {
 		return "", err
 	}
+	address, err := fileAddress(path)
+	return address + "?_txlock=immediate&_secure_delete=on&_stmt_cache_size=64", err
+}
+
+// fileAddress is the address of a file, without options.
+func fileAddress(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
 	// A '#', '?' or '%' in the path would end it early or mean something else.
-	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	return "file:" + escaped + "?_txlock=immediate&_secure_delete=on&_stmt_cache_size=64", nil
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), nil
 }
 
 // Checkpoint moves the write-ahead log of SQLite into the database and cuts it to nothing, so that nothing erased can be

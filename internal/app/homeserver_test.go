@@ -15,10 +15,10 @@ import (
 	"superpipeline.dev/question-bridge/internal/config"
 )
 
-// fastHomeserver is a homeserver that takes no time: it knows every room, in which there are Dana and the bot, takes what
-// is sent, and pushes it back, one transaction at a time.
+// fastHomeserver is a homeserver that takes no time: it knows every room, in which there are the same people and the bot,
+// takes what is sent, and pushes it back, one transaction at a time.
 type fastHomeserver struct {
-	b    *testing.B
+	tb   testing.TB
 	url  string
 	next int
 
@@ -33,8 +33,11 @@ type fastHomeserver struct {
 	reg     config.Registration
 }
 
-func newFastHomeserver(b *testing.B) *fastHomeserver {
-	h := &fastHomeserver{b: b, questions: map[bridge.QuestionID]string{}, arrived: make(chan struct{}, 1)}
+// dana is in every room.
+const dana = "@dana:" + benchDomain
+
+func newFastHomeserver(tb testing.TB, others ...string) *fastHomeserver {
+	h := &fastHomeserver{tb: tb, questions: map[bridge.QuestionID]string{}, arrived: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	always := func(pattern, body string) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
@@ -43,7 +46,8 @@ func newFastHomeserver(b *testing.B) *fastHomeserver {
 	always("GET /_matrix/client/versions", `{"versions":["v1.2"]}`)
 	always("POST /_matrix/client/v3/register", `{}`)
 	always("GET /_matrix/client/v3/account/whoami", fmt.Sprintf(`{"user_id":%q}`, bot))
-	always("GET /_matrix/client/v3/rooms/{room}/state", stateOf(bot, "@dana:"+benchDomain))
+	always("GET /_matrix/federation/v1/openid/userinfo", fmt.Sprintf(`{"sub":%q}`, dana))
+	always("GET /_matrix/client/v3/rooms/{room}/state", stateOf(bot, append([]string{dana}, others...)))
 	mux.HandleFunc("GET /_matrix/client/v3/sync", func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
@@ -59,21 +63,30 @@ func newFastHomeserver(b *testing.B) *fastHomeserver {
 		content := fmt.Appendf(nil, `{"redacts":%q}`, r.PathValue("event"))
 		_, _ = fmt.Fprintf(w, `{"event_id":%q}`, h.sent(r.PathValue("room"), "m.room.redaction", bot, content))
 	})
-	h.url = listen(b, mux)
+	h.url = listen(tb, mux)
 	return h
 }
 
-func stateOf(bot string, person string) string {
+// stateOf is the state of every room. The first of the people made it.
+func stateOf(bot string, people []string) string {
 	var events []string
 	add := func(kind, key, content string) {
 		events = append(events, fmt.Sprintf(`{"event_id":"$s%d","type":%q,"state_key":%q,"sender":%q,"origin_server_ts":1793534400000,"content":%s}`,
-			len(events), kind, key, person, content))
+			len(events), kind, key, people[0], content))
 	}
 	add("m.room.create", "", `{"room_version":"11"}`)
-	add("m.room.power_levels", "", fmt.Sprintf(`{"users":{%q:100}}`, person))
+	add("m.room.power_levels", "", fmt.Sprintf(`{"users":{%q:100}}`, people[0]))
 	add("m.room.member", bot, `{"membership":"join"}`)
-	add("m.room.member", person, `{"membership":"join","displayname":"Dana"}`)
+	for _, person := range people {
+		add("m.room.member", person, fmt.Sprintf(`{"membership":"join","displayname":%q}`, nameOf(person)))
+	}
 	return "[" + strings.Join(events, ",") + "]"
+}
+
+// nameOf makes a display name: Dana of @dana:bench.test.
+func nameOf(person string) string {
+	name, _, _ := strings.Cut(person[1:], ":")
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 // sent takes an event of the bot's, which is to be pushed back, and gives its id.
@@ -104,7 +117,7 @@ func (h *fastHomeserver) serve(to string, reg config.Registration) {
 	go func() {
 		for {
 			select {
-			case <-h.b.Context().Done():
+			case <-h.tb.Context().Done():
 				return
 			case <-h.arrived:
 			}
@@ -123,6 +136,12 @@ func (h *fastHomeserver) serve(to string, reg config.Registration) {
 
 // push gives when the transaction was sent.
 func (h *fastHomeserver) push(events ...json.RawMessage) time.Time {
+	_, began := h.put(events...)
+	return began
+}
+
+// put pushes a transaction and gives the status that it was answered with, 0 if the bridge has ended.
+func (h *fastHomeserver) put(events ...json.RawMessage) (status int, began time.Time) {
 	h.pushing.Lock()
 	defer h.pushing.Unlock()
 	h.next++
@@ -132,14 +151,14 @@ func (h *fastHomeserver) push(events ...json.RawMessage) time.Time {
 		panic(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+h.reg.HSToken)
-	began := time.Now()
+	began = time.Now()
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return began // the bridge has ended
+		return 0, began
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
-	return began
+	return resp.StatusCode, began
 }
 
 func rawBytes(events []json.RawMessage) [][]byte {

@@ -1,4 +1,4 @@
--- v9 -> v10: Events that wait for the key they were encrypted with
+-- v10 -> v11: Events that wait for the key they were encrypted with
 
 -- Their rows of the inbox count as handled meanwhile, so that nothing else waits for them.
 CREATE TABLE locked_events (
