@@ -94,7 +94,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
 		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg),
-		Observe: func(route string, status int, took time.Duration) { b.metrics.Request("api", route, status, took) },
+		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},
@@ -102,6 +102,11 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		},
 	}
 	return b, nil
+}
+
+// requested counts a request to the API.
+func (b *parts) requested(route string, status int, took time.Duration) {
+	b.metrics.Request(metrics.Request{Listener: "api", Route: route, Status: status, Took: took})
 }
 
 // close moves what is left in SQLite's log into the database, and closes that.
