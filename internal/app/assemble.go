@@ -41,10 +41,11 @@ type parts struct {
 	hooks    *hooks
 	metrics  *metrics.Metrics
 	api      httpapi.Config
+	audited  func() error                        // closes the audit log
 	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
-func assemble(ctx context.Context, opts Options) (*parts, error) {
+func assemble(ctx context.Context, opts Options) (b *parts, err error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
 	database := databaseOf(cfg, opts.Log)
 	database.Serving, database.Waiting = true, opts.Waiting
@@ -52,34 +53,39 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version)}
+	auditor, audited, err := openAudit(cfg)
+	if err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	b = &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version), audited: audited}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
 	b.metrics.Watch(metrics.Sources{Load: store.Load, Waits: b.hub.Waiting})
 	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
-		b.close()
-		return nil, err
+		return b, err
 	}
 	channel := channelConfig(cfg, opts.Registration)
 	channel.Encryption = encryption(cfg, store)
-	channel.Limited = b.metrics.Limited
+	channel.Limited, channel.Audit = b.metrics.Limited, auditor
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
-		b.close()
-		return nil, err
+		return b, err
 	}
 	keys, err := openKeyring(ctx, store, cfg.APIURL(), clock.Now())
 	if err != nil {
-		b.close()
-		return nil, err
+		return b, err
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
 		Observe: func(f bridge.Effect, r outbox.Result, took time.Duration) { b.metrics.Effect(f.Kind, string(r), took) }}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
-		b.close()
-		return nil, err
+		return b, err
 	}
 	signIn, err := newSignIn(cfg, store)
 	if err != nil {
-		b.close()
-		return nil, err
+		return b, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
@@ -89,11 +95,12 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
 		Features:         b.hooks.features(), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		Auditor: auditor,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg),
+		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -115,6 +122,7 @@ func (b *parts) close() {
 	defer cancel()
 	_ = b.store.Checkpoint(ctx) // what it leaves there is read at the next start
 	_ = b.store.Close()
+	_ = b.audited()
 }
 
 // owed wakes whoever does what a commit added.
