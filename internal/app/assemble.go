@@ -45,7 +45,7 @@ type parts struct {
 	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
-func assemble(ctx context.Context, opts Options) (b *parts, err error) {
+func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
 	database := databaseOf(cfg, opts.Log)
 	database.Serving, database.Waiting = true, opts.Waiting
@@ -58,7 +58,7 @@ func assemble(ctx context.Context, opts Options) (b *parts, err error) {
 		_ = store.Close()
 		return nil, err
 	}
-	b = &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version), audited: audited}
+	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version), audited: audited}
 	defer func() {
 		if err != nil {
 			b.close()
@@ -66,26 +66,26 @@ func assemble(ctx context.Context, opts Options) (b *parts, err error) {
 	}()
 	b.metrics.Watch(metrics.Sources{Load: store.Load, Waits: b.hub.Waiting})
 	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
-		return b, err
+		return nil, err
 	}
 	channel := channelConfig(cfg, opts.Registration)
 	channel.Encryption = encryption(cfg, store)
 	channel.Limited, channel.Audit = b.metrics.Limited, auditor
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
-		return b, err
+		return nil, err
 	}
 	keys, err := openKeyring(ctx, store, cfg.APIURL(), clock.Now())
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
 		Observe: func(f bridge.Effect, r outbox.Result, took time.Duration) { b.metrics.Effect(f.Kind, string(r), took) }}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
-		return b, err
+		return nil, err
 	}
 	signIn, err := newSignIn(cfg, store)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: append(append(chores(store), b.hooks.chores(b.roomOf)...),
