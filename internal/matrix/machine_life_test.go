@@ -160,10 +160,21 @@ func testSealedCarrier(r *real, alice *sealedclient.Client) {
 	r.nothingClear(room)
 }
 
-// failing is a store that fails to finish the first messages between devices, as one does that dies before it commits.
+// failing is a store that fails to finish the first messages between devices, as one does that dies before it commits; or to
+// store the first of what they bring.
 type failing struct {
 	Store
-	left atomic.Int32
+	left, writes atomic.Int32
+}
+
+// handling marks the ctx of a transaction.
+type handling struct{}
+
+func (f *failing) Atomically(ctx context.Context, do func(ctx context.Context) error) error {
+	if ctx.Value(handling{}) != nil && f.writes.Add(-1) >= 0 {
+		return errors.New("the disk is full")
+	}
+	return f.Store.Atomically(context.WithValue(ctx, handling{}, true), do)
 }
 
 func (f *failing) FinishInteraction(ctx context.Context, id bridge.InteractionID) error {
@@ -183,8 +194,9 @@ func TestKeyHandledAgain(t *testing.T) {
 	alice := r.member(r.alice)
 	room := r.sealedRoom()
 	store.left.Store(2)
+	store.writes.Store(2)
 	r.converses(room, alice)
-	if store.left.Load() >= 0 {
+	if store.left.Load() >= 0 || store.writes.Load() >= 0 {
 		t.Error("nothing failed")
 	}
 }
