@@ -160,10 +160,28 @@ func testSealedCarrier(r *real, alice *sealedclient.Client) {
 	r.nothingClear(room)
 }
 
-// failing is a store that fails to finish the first messages between devices, as one does that dies before it commits.
+// failing is a store that fails to finish the first messages between devices, as one does that dies before it commits; or to
+// store anything that they bring.
 type failing struct {
 	Store
-	left atomic.Int32
+	left, writes atomic.Int32
+}
+
+// handling is the key, in the ctx of a transaction, of whether it stores nothing; nil while that is open.
+type handling struct{}
+
+func (f *failing) Atomically(ctx context.Context, do func(ctx context.Context) error) error {
+	full, within := ctx.Value(handling{}).(**bool)
+	if !within {
+		return f.Store.Atomically(context.WithValue(ctx, handling{}, new(*bool)), do)
+	}
+	if *full == nil {
+		*full = new(f.writes.Add(-1) >= 0)
+	}
+	if **full {
+		return errors.New("the disk is full")
+	}
+	return f.Store.Atomically(ctx, do)
 }
 
 func (f *failing) FinishInteraction(ctx context.Context, id bridge.InteractionID) error {
@@ -181,10 +199,13 @@ func TestKeyHandledAgain(t *testing.T) {
 		return store
 	}}.start(t)
 	alice := r.member(r.alice)
-	room := r.sealedRoom()
-	store.left.Store(2)
-	r.converses(room, alice)
-	if store.left.Load() >= 0 {
-		t.Error("nothing failed")
+	for _, fails := range []*atomic.Int32{&store.left, &store.writes} {
+		room := r.sealedRoom()
+		fails.Store(2)
+		r.converses(room, alice)
+		if fails.Load() >= 0 {
+			t.Error("nothing failed")
+		}
+		fails.Store(0)
 	}
 }
