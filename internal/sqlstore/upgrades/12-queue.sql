@@ -1,4 +1,4 @@
--- v11 -> v12 (compatible with v8+): The question queue
+-- v11 -> v12 (compatible with v11+): The question queue
 
 -- When an agent sent which turn last, and its budget.
 CREATE TABLE queue_agents (
