@@ -13,8 +13,11 @@ ROUNDS ?= 200
 WAITS ?= 10m
 SEED ?= 1
 DENDRITE := bin/dendrite
+# Encryption in pure Go, for everything below. Without the tag a program says in encrypted rooms that it has none.
+export GOFLAGS := $(strip $(GOFLAGS) -tags=goolm)
 AJV := schema/ajv/node_modules/.installed
 RECEIVER := internal/webhook/receiver/node_modules/.installed
+PERSON := internal/app/person/node_modules/.installed
 
 .PHONY: run build test check soak soak-crash soak-waits soak-fuzz soak-ajv bench clean
 
@@ -24,7 +27,7 @@ run: build
 build: $(DENDRITE)
 	$(GO) build -o bin/ ./cmd/...
 
-test: check $(AJV) $(RECEIVER) $(DENDRITE)
+test: check $(AJV) $(RECEIVER) $(PERSON) $(DENDRITE)
 	$(GO) test -race ./...
 	$(GO) test ./bridge/certificate # every byte, which takes minutes under the race detector
 
@@ -32,6 +35,8 @@ check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not gofmt-ed: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
+	@! $(GO) list -deps ./... | grep crypto/libolm$$ || { echo 'the C library libolm got in'; exit 1; }
+	@! GOFLAGS= $(GO) list -deps ./... | grep crypto/libolm$$ || { echo 'without -tags goolm, the C library libolm got in'; exit 1; }
 
 soak: soak-crash soak-waits soak-fuzz soak-ajv
 
@@ -66,11 +71,12 @@ $(DENDRITE): internal/testserver/dendrite/go.mod internal/testserver/dendrite/go
 	cd internal/testserver/dendrite && $(GO) build -o ../../../$(DENDRITE) github.com/matrix-org/dendrite/cmd/dendrite
 	touch $@
 
-# The validator of the differential test and the receiver of the webhook tests, at the versions of their lock files.
+# The validator of the differential test, the receiver of the webhook tests and the client of the encrypted rooms, at the
+# versions of their lock files.
 %/node_modules/.installed: %/package.json %/package-lock.json %/.npmrc
 	@command -v $(NPM) >/dev/null || { echo 'make test needs Node.js 20 or newer, with npm' >&2; exit 1; }
 	cd $* && $(NPM) ci --no-audit --no-fund --no-progress
 	touch $@
 
 clean:
-	rm -rf bin schema/ajv/node_modules internal/webhook/receiver/node_modules
+	rm -rf bin schema/ajv/node_modules internal/webhook/receiver/node_modules internal/app/person/node_modules

@@ -101,6 +101,11 @@ func (q Question) chosen(c Choice) (options []Option) {
 	return options
 }
 
+// weighty is true of a choice that approves, or that only admins may make.
+func (q Question) weighty(c Choice) bool {
+	return slices.ContainsFunc(q.chosen(c), func(o Option) bool { return o.Meaning == Approve || o.Requires != "" })
+}
+
 // Allows says whether the person may choose what they chose so far, which may be less than an answer: what only admins
 // may choose, what the subject demands of everything that does not decline it (question.v2, "subject"; DESIGN
 // "Answering a question that has a subject"), and what takes more than a weak proof of who they are. Declining needs no

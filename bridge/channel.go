@@ -13,8 +13,9 @@ type Channel interface {
 	// CodeRoomUnanswerable or CodeRoomUnknown, and the reason.
 	Supports(ctx context.Context, conv ConversationID) error
 
-	// Check says whether the channel could post the question as it is (size, characters). Pure; the error is a *Error.
-	Check(q Question) error
+	// Check says whether the channel could post the question as it is in its conversation (size, characters). The error is
+	// a *Error, or the store's.
+	Check(ctx context.Context, q Question) error
 
 	// Render posts the question, or the step its posting stands at, once however often it is called with the same key.
 	// ErrHeld says that it cannot be posted yet, with the reason, and asks to be called again. A settled question is
@@ -42,7 +43,8 @@ type Channel interface {
 	// Stands says whether the question's current message can still be read where it was posted. It asks the source.
 	Stands(ctx context.Context, q Question, p Posting) (bool, error)
 
-	// Tell says one of the three courtesies to a person, once; it is logged and never retried.
+	// Tell says one of the three courtesies to a person, once; it is logged and never retried. One with the code
+	// CodeUnreadable is not said when the message could be read meanwhile.
 	Tell(ctx context.Context, q Question, p Posting, c Courtesy, key string) error
 }
 

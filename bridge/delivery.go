@@ -34,6 +34,8 @@ const (
 	ReasonUnreadable  = "room_state_unreadable"
 	ReasonUnreachable = "homeserver_unreachable"
 	ReasonBusy        = "homeserver_busy"
+	ReasonNoKeys      = "no_device_keys"
+	ReasonNotBegun    = "encryption_not_begun"
 )
 
 // Why a question does not stand in its conversation, or cannot be answered there any more.
@@ -54,6 +56,8 @@ var reasonDetails = map[string]string{
 	ReasonUnreadable:   texts.RoomStateUnreadable,
 	ReasonUnreachable:  texts.HomeserverUnreachable,
 	ReasonBusy:         texts.HomeserverBusy,
+	ReasonNoKeys:       texts.NoDeviceKeys,
+	ReasonNotBegun:     texts.EncryptionNotBegun,
 	ReasonNotInRoom:    texts.BotNotInRoom,
 	ReasonEncrypted:    texts.RoomEncrypted,
 	ReasonRoomUpgraded: texts.RoomUpgraded,

@@ -96,7 +96,7 @@ func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.
 	}
 	q = scheduled(q, e.Clock.Now())
 	q.ByReply = e.ByReply == ByReplyComplete && q.Carried == nil && q.Subject != nil && q.Subject.Complete && q.Subject.Printable
-	if err := e.Channel.Check(q); err != nil {
+	if err := e.Channel.Check(ctx, q); err != nil {
 		return Question{}, false, err
 	}
 	if err := e.Channel.Supports(ctx, q.Conversation); err != nil {

@@ -41,6 +41,8 @@ const (
 	CodeSubjectLapsed       Code = "subject_lapsed"
 	CodeSubjectMismatch     Code = "subject_mismatch"
 	CodeNotByReply          Code = "not_by_reply"
+	CodeUnreadable          Code = "unreadable"
+	CodeDeviceUntrusted     Code = "device_untrusted"
 	CodeWeakSignIn          Code = "weak_sign_in"
 	CodeServerNotListed     Code = "server_not_listed"
 	CodeOpenIDRefused       Code = "openid_token_refused"

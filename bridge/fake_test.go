@@ -38,7 +38,7 @@ type room struct {
 }
 
 func (r *room) Supports(context.Context, bridge.ConversationID) error { return r.supports }
-func (r *room) Check(bridge.Question) error                           { return nil }
+func (r *room) Check(context.Context, bridge.Question) error          { return nil }
 
 func (r *room) Render(_ context.Context, q bridge.Question, _ bridge.Posting, key string) (bridge.Change, error) {
 	if r.during != nil {

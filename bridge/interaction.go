@@ -13,6 +13,7 @@ type Interaction struct {
 	Act          Act
 	Encrypted    bool // whether it came encrypted, from a device we know
 	Exposed      bool // whether it came in clear in a conversation that is encrypted
+	Doubted      bool // whether its device is trusted too little here to choose what approves, or what only admins may
 }
 
 // Target is the message that the interaction is about, by its relation; "" when it has none.

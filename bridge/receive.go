@@ -99,8 +99,17 @@ func (r *reception) obstacle(reading Reading) (Courtesy, bool) {
 	case r.p.Moving:
 		return reject(codeMoving, texts.StillPosting)
 	}
-	if refused, ok := reading.(Refused); ok {
-		return reject(string(refused.Code), refused.Reason)
+	var chosen Choice
+	switch reading := reading.(type) {
+	case Refused:
+		return reject(string(reading.Code), reading.Reason)
+	case Chosen:
+		chosen = reading.Choice
+	case Partial:
+		chosen = reading.Choice
+	}
+	if r.in.Doubted && r.q.weighty(chosen) {
+		return reject(string(CodeDeviceUntrusted), texts.DeviceUntrusted)
 	}
 	return Courtesy{}, false
 }
@@ -299,12 +308,12 @@ func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) erro
 	if err != nil || !first {
 		return err
 	}
-	payload, err := json.Marshal(c)
+	zerolog.Ctx(ctx).Info().Str("question_id", string(r.q.ID)).Str("courtesy", string(c.Kind)).Str("code", c.Code).Msg("Not an answer")
+	f, err := telling(r.q.ID, c, string(r.in.ID))
 	if err != nil {
 		return err
 	}
-	zerolog.Ctx(ctx).Info().Str("question_id", string(r.q.ID)).Str("courtesy", string(c.Kind)).Str("code", c.Code).Msg("Not an answer")
-	f := Effect{Kind: EffectTell, Question: r.q.ID, Key: fmt.Sprintf("%s/%s/%s", r.q.ID, EffectTell, r.in.ID), Payload: payload, Due: e.Clock.Now()}
+	f.Due = e.Clock.Now()
 	if c.Kind != Stale { // what is said of the end comes after it; a hint does not wait for a step that cannot be posted
 		f.Lane = laneHints
 	}
@@ -312,6 +321,12 @@ func (e *Engine) addCourtesy(ctx context.Context, r *reception, c Courtesy) erro
 }
 
 const laneHints = "hints"
+
+// telling is the effect of a courtesy; what is told under the same name is told once.
+func telling(q QuestionID, c Courtesy, name string) (Effect, error) {
+	payload, err := json.Marshal(c)
+	return Effect{Kind: EffectTell, Question: q, Key: fmt.Sprintf("%s/%s/%s", q, EffectTell, name), Payload: payload}, err
+}
 
 // courtesyOf words a refusal for the person. Who may not choose something is denied it; what is no answer is rejected.
 func courtesyOf(err error) Courtesy {

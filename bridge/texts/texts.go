@@ -77,6 +77,8 @@ const (
 	RoomStateUnreadable   = "It cannot be read who is in the room. The question is posted as soon as it can be."
 	HomeserverUnreachable = "The homeserver does not answer, or not as it should. The question is posted as soon as it does."
 	HomeserverBusy        = "The homeserver asked to be spared for a while. The question is posted after that."
+	NoDeviceKeys          = "The room is encrypted, and nobody whom the question is for has a device that can read it yet. It is posted as soon as somebody has."
+	EncryptionNotBegun    = "The room is encrypted, and the bot's own device is not ready yet. The question is posted as soon as it is."
 	BotNotInRoom          = "The bot is not in the room: it left, was removed or was banned. Invite it again."
 	RoomEncrypted         = "The room has become encrypted, and this bridge cannot read or write there. Ask in another room."
 	RoomUpgraded          = "The room was replaced by another one, which the bot is not in yet. Invite it there."
@@ -116,6 +118,15 @@ const (
 	OnlyText           = "Only text can answer here."
 	ReactionInTheClear = "A reaction cannot choose this in an encrypted room. Please reply instead."
 )
+
+// DeviceUntrusted tells somebody what choosing this takes in an encrypted room.
+const DeviceUntrusted = "Choosing this here takes a session that you have verified. Please verify this one, or answer from one that is."
+
+// Unreadable tells somebody whose message could not be decrypted how else to answer.
+func Unreadable(question string) string {
+	return "I could not decrypt your message: the key for it has not come. If it still comes, your message counts. You can also answer " +
+		"with a reaction (such as 1️⃣), or with: question answer " + question
+}
 
 // HowToChoose says how one of so many options is chosen, or several of them; it goes on a sentence.
 func HowToChoose(options int, multiple bool) string {

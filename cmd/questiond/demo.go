@@ -14,6 +14,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/command"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/sealedclient"
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
@@ -22,7 +23,9 @@ type demoFlags struct {
 	data     string
 	dendrite string
 	json     bool
-	ports    demoPorts // 0 for any
+	// encrypted turns encryption on in the room, for good.
+	encrypted bool
+	ports     demoPorts // 0 for any
 }
 
 // demoPorts are the loopback ports of the three programs' sides.
@@ -41,14 +44,17 @@ func newDemo() *cobra.Command {
 users alice (workspace admin) and bob, one room with both, and an agent's token.
 
 Without --data everything is gone at the end; with it, the next demo on the same
-folder resumes. On a terminal you can answer as alice and bob, and see the room.`,
-		Example: "  questiond demo\n  questiond demo --data ./demo --port-homeserver 8008\n  questiond demo --json",
+folder resumes. On a terminal you can answer as alice and bob, and see the room.
+
+With --encrypted the room is encrypted, and stays so in its folder.`,
+		Example: "  questiond demo\n  questiond demo --encrypted\n  questiond demo --data ./demo --port-homeserver 8008\n  questiond demo --json",
 		Args:    command.NoArguments,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.data, "data", "", "the `DIR` to keep everything in (default: a temporary one, removed at the end)")
 	f.StringVar(&flags.dendrite, "dendrite", "", "the Dendrite `PROGRAM` (default: $QUESTION_DENDRITE, or the one beside questiond)")
 	f.BoolVar(&flags.json, "json", false, "print one line of JSON when ready, then serve until SIGTERM")
+	f.BoolVar(&flags.encrypted, "encrypted", false, "make the room an encrypted one")
 	f.IntVar(&flags.ports.Homeserver, "port-homeserver", 0, "the homeserver's `PORT` (default: a free one)")
 	f.IntVar(&flags.ports.API, "port-api", 0, "the bridge's `PORT` for askers (default: a free one)")
 	f.IntVar(&flags.ports.Appservice, "port-appservice", 0, "the bridge's `PORT` for the homeserver (default: a free one)")
@@ -57,7 +63,7 @@ folder resumes. On a terminal you can answer as alice and bob, and see the room.
 		if err := flags.ports.check(); err != nil {
 			return err
 		}
-		d := &demo{flags: flags, stdin: cmd.InOrStdin(), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), bridge: runBridge}
+		d := &demo{flags: flags, stdin: cmd.InOrStdin(), seated: isTerminal(cmd.InOrStdin()), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), bridge: runBridge}
 		if err := d.run(cmd.Context()); err != nil {
 			return failf("%s", err)
 		}
@@ -85,6 +91,7 @@ const demoStart = 2 * time.Minute
 type demo struct {
 	flags          demoFlags
 	stdin          io.Reader
+	seated         bool // somebody sits at stdin
 	stdout, stderr io.Writer
 	bridge         func(context.Context, app.Options) error
 
@@ -92,8 +99,9 @@ type demo struct {
 	config     config.Config
 	homeserver *testserver.Server
 	alice, bob *testserver.User
-	room       string // its id
-	token      string // the agent's
+	sealed     map[string]*sealedclient.Client // both people again, where the room is encrypted
+	room       string                          // its id
+	token      string                          // the agent's
 	at         app.Addresses
 }
 
@@ -134,7 +142,7 @@ func (d *demo) serve(ctx context.Context) error {
 		return nil
 	}
 	d.writeText(d.stdout)
-	stage := newStage(d, isTerminal(d.stdin))
+	stage := newStage(d)
 	return stage.play(ctx)
 }
 

@@ -45,7 +45,8 @@ func (d *demo) askSample(ctx context.Context) error {
 	if err := d.callAPI(ctx, http.MethodPost, "/api/agent/rooms/"+demoCode+"/questions", sampleQuestion, &asked); err != nil {
 		return fmt.Errorf("ask the sample question: %w", err)
 	}
-	if _, err := watch.Next(ctx, isQuestion); err != nil {
+	asks := func(e testserver.Event) bool { return isQuestion(d.open(ctx, e, keyPatience)) }
+	if _, err := watch.Next(ctx, asks); err != nil {
 		return fmt.Errorf("the sample question was not posted: %w", err)
 	}
 	return nil

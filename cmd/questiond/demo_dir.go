@@ -29,6 +29,8 @@ type demoState struct {
 	Ports demoPorts  `json:"ports"`
 	Alice demoPerson `json:"alice"`
 	Bob   demoPerson `json:"bob"`
+	// Encrypted is true once the room is: that cannot be undone.
+	Encrypted bool `json:"encrypted,omitempty"`
 }
 
 type demoPerson struct {
@@ -45,6 +47,8 @@ const (
 	demoServerLog    = "homeserver.log"
 	demoServerDir    = "homeserver"
 	demoTokenFile    = "agent.token"
+	demoPickleKey    = "pickle.key"
+	demoBotPassword  = "bot.password"
 	demoStateFile    = "demo.json"
 	demoLock         = "demo.lock"
 )

@@ -107,10 +107,8 @@ func (s *stage) message(name string, e testserver.Event, relation testserver.Rel
 }
 
 func (s *stage) name(userID string) string {
-	for name, user := range s.people {
-		if user.ID == userID {
-			return name
-		}
+	if name, ok := s.names[userID]; ok {
+		return name
 	}
 	return printable(userID)
 }

@@ -22,6 +22,7 @@ func (d *demo) signIn(ctx context.Context) (err error) {
 	if d.bob, err = d.person(ctx, testserver.Account{Name: "bob", DisplayName: "Bob"}, &state.Bob); err != nil {
 		return err
 	}
+	state.Encrypted = state.Encrypted || d.flags.encrypted
 	return d.dir.saveState()
 }
 

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"superpipeline.dev/question-bridge/internal/testserver"
 )
 
 // stage shows the room as it happens, and lets people who sit at the terminal talk in it.
 type stage struct {
-	people map[string]*testserver.User
+	alice  *testserver.User // through whose eyes the room is seen
+	people map[string]talker
+	names  map[string]string // of the people, by their user ids
+	open   func(ctx context.Context, e testserver.Event, patience time.Duration) testserver.Event
 	room   string
 	bot    string
 	in     io.Reader // nil when nobody can type
@@ -24,12 +28,23 @@ type stage struct {
 	shown    map[string]string
 }
 
-func newStage(d *demo, terminal bool) *stage {
+// talker is somebody who says something in a room.
+type talker interface {
+	Send(ctx context.Context, room, text string) (string, error)
+	ThreadReply(ctx context.Context, room, root, text string) (string, error)
+	React(ctx context.Context, room, event, key string) (string, error)
+}
+
+func newStage(d *demo) *stage {
 	s := &stage{
-		people: map[string]*testserver.User{"alice": d.alice, "bob": d.bob},
-		room:   d.room, bot: d.config.BotID(), out: d.stdout, shown: map[string]string{},
+		alice: d.alice, people: map[string]talker{"alice": d.alice, "bob": d.bob}, open: d.open,
+		names: map[string]string{d.alice.ID: "alice", d.bob.ID: "bob"},
+		room:  d.room, bot: d.config.BotID(), out: d.stdout, shown: map[string]string{},
 	}
-	if terminal {
+	for name, client := range d.sealed {
+		s.people[name] = client
+	}
+	if d.seated {
 		s.in = d.stdin
 	}
 	return s
@@ -47,18 +62,18 @@ const stageHelp = `Type as alice or bob; without a name, as the one who spoke la
 func (s *stage) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch, err := s.people["alice"].Watch(ctx, s.room)
+	watch, err := s.alice.Watch(ctx, s.room)
 	if err != nil {
 		return err
 	}
-	past, err := s.people["alice"].Messages(ctx, s.room)
+	past, err := s.alice.Messages(ctx, s.room)
 	if err != nil {
 		return err
 	}
 	if s.in != nil {
 		s.print(stageHelp + "\n")
 	}
-	s.print(s.newest(past))
+	s.print(s.newest(ctx, past))
 	if s.in == nil {
 		return s.follow(ctx, watch)
 	}
@@ -69,8 +84,9 @@ func (s *stage) play(ctx context.Context) error {
 }
 
 // newest takes up what happened before, and gives the lines that show the newest question.
-func (s *stage) newest(past []testserver.Event) (lines string) {
+func (s *stage) newest(ctx context.Context, past []testserver.Event) (lines string) {
 	for _, e := range past {
+		e = s.open(ctx, e, 0)
 		if line := s.seen(e); isQuestion(e) {
 			lines = line + "\n"
 		}
@@ -88,7 +104,7 @@ func (s *stage) follow(ctx context.Context, watch *testserver.Watch) error {
 		if err != nil {
 			return err
 		}
-		if line := s.seen(e); line != "" {
+		if line := s.seen(s.open(ctx, e, keyPatience)); line != "" {
 			s.print(line + "\n")
 		}
 	}

@@ -107,10 +107,8 @@ func TestPeopleTalkOnTheTerminal(t *testing.T) {
 
 	keyboard, typed := io.Pipe()
 	terminal := &screen{more: make(chan struct{}, 1)}
-	s := &stage{
-		people: map[string]*testserver.User{"alice": alice, "bob": bob}, room: room, bot: bot.ID,
-		in: keyboard, out: terminal, shown: map[string]string{},
-	}
+	s := newStage(&demo{alice: alice, bob: bob, room: room, stdin: keyboard, seated: true, stdout: terminal})
+	s.bot = bot.ID
 	ended := make(chan error, 1)
 	go func() { ended <- s.play(ctx) }()
 	typeLine := func(line string) {

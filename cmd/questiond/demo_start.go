@@ -55,6 +55,12 @@ func (d *demo) start(ctx context.Context, fail context.CancelCauseFunc) (end fun
 	if err := d.furnish(ctx); err != nil {
 		return end, err
 	}
+	if d.dir.state.Encrypted {
+		ends = append(ends, d.closeClients)
+		if err := d.encrypt(ctx); err != nil {
+			return end, err
+		}
+	}
 	if err := d.configure(); err != nil {
 		return end, err
 	}
@@ -125,6 +131,10 @@ func (d *demo) configure() error {
 	c.WorkspaceAdmins.Users = []string{d.alice.ID}
 	c.Join.From, c.Auth.OpenID.Servers = []string{demoDomain}, []string{demoDomain}
 	c.Database.Path = demoDatabase
+	if d.dir.state.Encrypted {
+		c.Encryption.Enabled = true
+		c.Encryption.PickleKey, c.Encryption.Password = config.Secret{File: demoPickleKey}, config.Secret{File: demoBotPassword}
+	}
 	c.Logging = config.LogToFile(demoBridgeLog)
 	path := d.dir.file(demoConfig)
 	err := c.Save(path, demoConfigHead)

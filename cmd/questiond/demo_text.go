@@ -25,6 +25,8 @@ type demoLine struct {
 type demoLineRoom struct {
 	ID   string `json:"id"`
 	Code string `json:"code"`
+	// Encrypted is absent when it is not.
+	Encrypted bool `json:"encrypted,omitempty"`
 }
 
 type demoLineAgent struct {
@@ -42,7 +44,7 @@ type demoLineUser struct {
 func (d *demo) writeJSON(w io.Writer) error {
 	line := demoLine{
 		Homeserver: d.homeserver.URL, API: d.at.API, Appservice: d.at.Appservice, Bot: d.config.BotID(),
-		Room:    demoLineRoom{ID: d.room, Code: demoCode},
+		Room:    demoLineRoom{ID: d.room, Code: demoCode, Encrypted: d.dir.state.Encrypted},
 		Agent:   demoLineAgent{ID: demoAgent, Token: d.token},
 		DataDir: d.dir.path,
 	}
@@ -56,6 +58,10 @@ func (d *demo) writeText(w io.Writer) {
 	kept := "kept for the next demo"
 	if d.dir.temporary {
 		kept = "removed at the end; keep it with --data DIR"
+	}
+	room := demoCode
+	if d.dir.state.Encrypted {
+		room += ", encrypted"
 	}
 	fmt.Fprintf(w, `The demo runs, on this machine alone.
 
@@ -75,7 +81,7 @@ Ask from another terminal:
   export QUESTION_TOKEN=%s
   %s ask %s "Deploy to production?" --yes-no --wait
 
-`, d.homeserver.URL, d.at.API, demoAgent, demoCode, d.dir.path, kept,
+`, d.homeserver.URL, d.at.API, demoAgent, room, d.dir.path, kept,
 		d.homeserver.URL, d.alice.Password, d.bob.Password,
 		d.at.API, d.token, questionProgram(), demoCode)
 }

@@ -28,7 +28,8 @@ func newRoot() *cobra.Command {
 		Short:   "Let programs ask people in Matrix rooms, and get one clear answer back",
 		Example: "  questiond demo\n  questiond serve -c config.yaml",
 	}
-	root.AddCommand(newServe(), newDemo(), newRegistration(), newCheck(), newHealth(), newToken(), newKey(), newWebhook(), newBackup(), newForget(), command.Version("questiond"))
+	root.AddCommand(newServe(), newDemo(), newRegistration(), newCheck(), newHealth(), newToken(), newKey(), newEncryption(), newWebhook(),
+		newBackup(), newForget(), command.Version("questiond"))
 	return root
 }
 

@@ -45,7 +45,7 @@ type parts struct {
 	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
-func assemble(ctx context.Context, opts Options) (*parts, error) {
+func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	cfg, clock := opts.Config, bridge.SystemClock{}
 	database := databaseOf(cfg, opts.Log)
 	database.Serving, database.Waiting = true, opts.Waiting
@@ -59,31 +59,32 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		return nil, err
 	}
 	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version), audited: audited}
+	defer func() {
+		if err != nil {
+			b.close()
+		}
+	}()
 	b.metrics.Watch(metrics.Sources{Load: store.Load, Waits: b.hub.Waiting})
 	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
-		b.close()
 		return nil, err
 	}
 	channel := channelConfig(cfg, opts.Registration)
+	channel.Encryption = encryption(cfg, store)
 	channel.Limited, channel.Audit = b.metrics.Limited, auditor
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
-		b.close()
 		return nil, err
 	}
 	keys, err := openKeyring(ctx, store, cfg.APIURL(), clock.Now())
 	if err != nil {
-		b.close()
 		return nil, err
 	}
 	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
 		Observe: func(f bridge.Effect, r outbox.Result, took time.Duration) { b.metrics.Effect(f.Kind, string(r), took) }}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
-		b.close()
 		return nil, err
 	}
 	signIn, err := newSignIn(cfg, store)
 	if err != nil {
-		b.close()
 		return nil, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
@@ -154,6 +155,7 @@ const (
 	inboxKept    = 90 * 24 * time.Hour
 	postingKept  = 30 * 24 * time.Hour // after its last change
 	answeredKept = 24 * time.Hour      // a posting, after the answer: late clicks are told that they are late
+	lockedKept   = 24 * time.Hour      // an encrypted event whose key does not come
 	openIDKept   = 2 * time.Hour       // what was signed in with, which is not accepted again
 	responseKept = 48 * time.Hour      // to a request with an Idempotency-Key
 	choreBatch   = 1000
@@ -176,6 +178,7 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},
+		{Name: "forget events without keys", Every: time.Hour, Do: until(store.PurgeLocked, lockedKept)},
 		{Name: "forget responses", Every: time.Hour, Do: until(store.PurgeResponses, responseKept)},
 		{Name: "forget events", Every: time.Hour, Do: until(store.PurgeInbox, inboxKept)},
 		{Name: "forget sends", Every: time.Hour, Do: until(store.PurgeSends, inboxKept)},
@@ -244,6 +247,22 @@ func channelConfig(cfg config.Config, reg config.Registration) matrix.Config {
 		})
 	}
 	return c
+}
+
+// encryption is what the channel needs for encrypted rooms; nil when they are not asked for.
+func encryption(cfg config.Config, store *sqlstore.Store) *matrix.Encryption {
+	e := cfg.Encryption
+	if !e.Enabled {
+		return nil
+	}
+	rooms := map[string]matrix.Trust{}
+	for name, trust := range e.RoomTrust {
+		rooms[name] = matrix.Trust(trust)
+	}
+	return &matrix.Encryption{
+		Database: store.Database(), PickleKey: []byte(e.PickleKey.Value()), Password: e.Password.Value(), DeviceName: cfg.Appservice.Bot.DisplayName,
+		Trust: matrix.Trust(e.Trust), RoomTrust: rooms, Keycaps: e.Keycaps,
+	}
 }
 
 func admins(a config.WorkspaceAdmins) matrix.Admins {

@@ -37,7 +37,7 @@ func BenchmarkAsks(b *testing.B) {
 type noChannel struct{ bridge.Channel }
 
 func (noChannel) Supports(context.Context, bridge.ConversationID) error { return nil }
-func (noChannel) Check(bridge.Question) error                           { return nil }
+func (noChannel) Check(context.Context, bridge.Question) error          { return nil }
 func (noChannel) Render(context.Context, bridge.Question, bridge.Posting, string) (bridge.Change, error) {
 	return bridge.Change{}, &bridge.ErrHeld{Reason: "there is no homeserver", Again: time.Hour}
 }

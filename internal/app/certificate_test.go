@@ -40,7 +40,7 @@ type office struct {
 type paper struct{ bridge.Channel }
 
 func (paper) Supports(context.Context, bridge.ConversationID) error { return nil }
-func (paper) Check(bridge.Question) error                           { return nil }
+func (paper) Check(context.Context, bridge.Question) error          { return nil }
 
 // everybody is a room whose members may do everything.
 type everybody struct{ bridge.Gatekeeper }

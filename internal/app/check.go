@@ -24,12 +24,12 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, signing in, the webhooks, the database, and the audit log. It changes nothing beside making or
-// upgrading the database, and making the audit log. One finding follows another even if it fails, except where the first
-// makes the next meaningless.
+// configured rooms, signing in, the webhooks, the database, the keys of encrypted rooms, and the audit log. It changes
+// nothing beside making or upgrading the database, and making the audit log. One finding follows another even if it fails,
+// except where the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
-	if c.versions(ctx) && c.whoami(ctx) {
+	if c.known = c.versions(ctx) && c.whoami(ctx); c.known {
 		c.ping(ctx)
 		c.rooms(ctx)
 		c.signIn(ctx)
@@ -37,6 +37,9 @@ func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Fi
 	c.webhooks(ctx)
 	if c.database(ctx) {
 		c.deliveries(ctx)
+		if cfg.Encryption.Enabled {
+			c.encryption(ctx)
+		}
 	}
 	c.audit()
 	return c.findings
@@ -47,6 +50,7 @@ type check struct {
 	reg      config.Registration
 	http     *http.Client
 	spec     versions
+	known    bool // the homeserver answers, and knows the bot
 	findings []Finding
 }
 

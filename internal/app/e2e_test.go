@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -143,18 +142,27 @@ type stage struct {
 	env        []string // of the bridge, besides
 	proxy      *proxy
 	bridge     *exec.Cmd
-	log        *bytes.Buffer
+	log        *logBuffer
 }
 
 const bot = "@questions:question.test"
 
 // newStage starts everything but the bridge, which is to use SQLite.
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T) *stage { return newStageWith(t, func(*config.Config) {}) }
+
+// newStageWith starts the same for a bridge whose configuration is changed.
+func newStageWith(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
-	return newStageOn(t, newSQLite(t))
+	d := newSQLite(t)
+	return newStageOf(t, func(c *config.Config) { c.Database = d; change(c) })
 }
 
 func newStageOn(t *testing.T, d config.Database) *stage {
+	t.Helper()
+	return newStageOf(t, func(c *config.Config) { c.Database = d })
+}
+
+func newStageOf(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -187,7 +195,7 @@ func newStageOn(t *testing.T, d config.Database) *stage {
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From, cfg.Auth.OpenID.Servers = []string{"question.test"}, []string{"question.test"}
-	cfg.Database = d
+	change(&cfg)
 	s.config = filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(s.config, "A bridge under test."))
 	cfg, err = config.Load(s.config, os.Getenv)
@@ -235,7 +243,7 @@ var freeAddresses sync.Map
 // start runs the bridge, which dies at the given place, and returns when it is ready and in the room.
 func (s *stage) start(death string) {
 	s.t.Helper()
-	s.bridge, s.log = exec.Command(os.Args[0]), &bytes.Buffer{}
+	s.bridge, s.log = exec.Command(os.Args[0]), &logBuffer{}
 	s.bridge.Env = append(append(os.Environ(), s.env...), envServe+"="+s.config, envDie+"="+death)
 	s.bridge.Stderr = s.log
 	out, err := s.bridge.StdoutPipe()
@@ -244,6 +252,9 @@ func (s *stage) start(death string) {
 	s.t.Cleanup(func() {
 		_ = s.bridge.Process.Kill()
 		_ = s.bridge.Wait()
+		if strings.Contains(s.log.String(), "DATA RACE") { // a process of its own fails no test by itself
+			s.t.Error("the bridge has a data race")
+		}
 		if s.t.Failed() {
 			s.t.Logf("the bridge's log:\n%s", s.log)
 		}

@@ -18,6 +18,8 @@ type proxy struct {
 	url string
 	mu  sync.Mutex
 	cut func(r *http.Request) bool
+
+	held map[string]chan struct{} // by path: requests that wait until it is closed
 }
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -30,6 +32,7 @@ func newProxy(t *testing.T, target string) *proxy {
 	reverse := httputil.NewSingleHostReverseProxy(to)
 	reverse.ErrorLog = log.New(io.Discard, "", 0) // a bridge that ends cuts what it asked for
 	reverse.ModifyResponse = func(r *http.Response) error {
+		p.waitFor(r.Request)
 		p.mu.Lock()
 		cut := p.cut
 		p.mu.Unlock()
@@ -42,7 +45,10 @@ func newProxy(t *testing.T, target string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: reverse, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.waitFor(r)
+		reverse.ServeHTTP(w, r)
+	})}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
 	p.url = "http://" + l.Addr().String()
@@ -53,4 +59,30 @@ func (p *proxy) cutAfter(cut func(r *http.Request) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = cut
+}
+
+// hold keeps the requests for a path back, and the answers to those under way, until release is called.
+func (p *proxy) hold(path string) (release func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := make(chan struct{})
+	p.held = map[string]chan struct{}{path: held}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.held = nil
+		close(held)
+	}
+}
+
+func (p *proxy) waitFor(r *http.Request) {
+	p.mu.Lock()
+	held := p.held[r.URL.Path]
+	p.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+	}
 }

@@ -58,7 +58,7 @@ func (s *soak) begin(rooms []string) *chapter {
 	c.client, err = client.New(client.Config{Server: s.apiURL, Token: s.token})
 	s.ok(err)
 	for _, room := range rooms {
-		w, err := s.people[0].Watch(c.ctx, room)
+		w, err := s.voices[s.people[0].ID].watch(c.ctx, room)
 		s.ok(err)
 		c.watchers.Go(func() { c.watch(room, w) })
 		for range 3 {

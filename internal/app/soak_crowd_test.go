@@ -13,7 +13,7 @@ import (
 const soakKey = "question.test.soak"
 
 // watch follows a room and lets people act on what they see in it.
-func (c *chapter) watch(room string, w *testserver.Watch) {
+func (c *chapter) watch(room string, w watch) {
 	for c.watching.Err() == nil {
 		e, err := w.Next(c.watching, func(e testserver.Event) bool { return e.Sender == bot && e.Type == "m.room.message" })
 		if err != nil { // the homeserver is away
@@ -103,9 +103,9 @@ func (c *chapter) act(a *asked, what act, message string) {
 }
 
 // send sends until it gets through, as people do: what the homeserver took without saying so stands there twice then.
-func (c *chapter) send(u *testserver.User, room, kind string, content any) string {
+func (c *chapter) send(u *testserver.User, room, kind string, content map[string]any) string {
 	for c.ctx.Err() == nil {
-		if id, err := u.SendEvent(c.ctx, room, kind, content); err == nil {
+		if id, err := c.s.voices[u.ID].say(c.ctx, room, kind, content); err == nil {
 			return id
 		}
 		c.rest(100 * time.Millisecond)

@@ -206,7 +206,7 @@ func (h *history) readStore() {
 		h.inbox[id] = state
 	})
 	number := func(into *int) func(row func(...any)) { return func(row func(...any)) { row(into) } }
-	h.query(`SELECT COUNT(*) FROM inbox WHERE state = 'waiting'`, number(&h.waiting))
+	h.query(`SELECT (SELECT COUNT(*) FROM inbox WHERE state = 'waiting') + (SELECT COUNT(*) FROM locked_events)`, number(&h.waiting))
 	h.query(`SELECT COUNT(*) FROM effects WHERE NOT failed`, number(&h.owed))
 	h.query(`SELECT COUNT(*) FROM effects WHERE failed`, number(&h.failed))
 }
@@ -226,7 +226,7 @@ func (h *history) query(sql string, each func(row func(...any))) {
 func (h *history) readRooms() error {
 	h.events, h.order = map[string]testserver.Event{}, nil
 	for _, room := range h.rooms {
-		events, err := h.s.people[0].Messages(h.ctx, room)
+		events, err := h.s.voices[h.s.people[0].ID].read(h.ctx, room)
 		if err != nil {
 			return err
 		}

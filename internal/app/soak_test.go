@@ -28,13 +28,13 @@ var (
 const soakChapter = 25
 
 // TestSoakBridgeKilled kills the bridge again and again while people answer and programs ask: all guarantees hold.
-func TestSoakBridgeKilled(t *testing.T) { soakTest(t, killBridge) }
+func TestSoakBridgeKilled(t *testing.T) { soakTest(t, inClear, killBridge) }
 
 // TestSoakHomeserverKilled kills the homeserver instead.
-func TestSoakHomeserverKilled(t *testing.T) { soakTest(t, killServer) }
+func TestSoakHomeserverKilled(t *testing.T) { soakTest(t, inClear, killServer) }
 
 // TestSoakBothKilled kills either, or both at once.
-func TestSoakBothKilled(t *testing.T) { soakTest(t, killBridge, killServer, killBoth) }
+func TestSoakBothKilled(t *testing.T) { soakTest(t, inClear, killBridge, killServer, killBoth) }
 
 // soak is a homeserver, a bridge on it as a process of its own, people in rooms and programs that ask them. Everything
 // between the three travels by wires that the trap sees.
@@ -50,6 +50,8 @@ type soak struct {
 	trap   trap
 	bridge *bridgeProcess
 	chance *chance
+	how    manner
+	voices map[string]voice // by user id
 
 	bridgeURL, apiURL string // of the wires to the bridge
 	acked             ackedEvents
@@ -60,14 +62,14 @@ type soak struct {
 	loses bool
 }
 
-func soakTest(t *testing.T, victims ...victim) {
+func soakTest(t *testing.T, how manner, victims ...victim) {
 	t.Parallel()
 	t.Logf("-soak.seed=%d -soak.rounds=%d", *soakSeed, *soakRounds)
 	asked := 0
 	for done := 0; done < *soakRounds && !t.Failed(); {
 		rounds := min(soakChapter, *soakRounds-done)
 		t.Run(fmt.Sprint("from round ", done+1), func(t *testing.T) {
-			s := newSoak(t, *soakSeed+uint64(done))
+			s := newSoak(t, *soakSeed+uint64(done), how)
 			s.loses = slices.ContainsFunc(victims, func(v victim) bool { return v != killBridge })
 			s.chapter(rounds, victims)
 			asked += s.asked
@@ -93,11 +95,11 @@ func (c *chance) of(percent int) bool {
 	return c.r.IntN(100) < percent
 }
 
-func newSoak(t *testing.T, seed uint64) *soak {
+func newSoak(t *testing.T, seed uint64, how manner) *soak {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
-	s := &soak{t: t, ctx: ctx, seed: seed}
+	s := &soak{t: t, ctx: ctx, seed: seed, how: how}
 	s.chance = &chance{r: s.draw(2)}
 	dir := t.TempDir()
 	if *soakDir != "" {
@@ -122,12 +124,14 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		s.people = append(s.people, s.person(name))
 	}
 	s.hub = s.person("hub")
+	s.voices = how.voices(s, dir)
 
 	cfg.Agents = []config.Agent{{ID: "ci", Name: "CI"}, {ID: "hub", Name: "The hub"}}
 	cfg.Carriers = []config.Carrier{{UserID: s.hub.ID, Agent: "hub"}}
 	cfg.Join.From = []string{"question.test"}
 	cfg.Limits = config.Limits{} // none
 	cfg.Database.Path = filepath.Join(dir, "bridge.db")
+	how.configure(s, &cfg, dir)
 	path := filepath.Join(dir, "config.yaml")
 	s.ok(cfg.Save(path, "A bridge under test."))
 	s.cfg, err = config.Load(path, os.Getenv)
@@ -155,6 +159,15 @@ func (s *soak) person(name string) *testserver.User {
 	return u
 }
 
+// everybody is who is in every room.
+func (s *soak) everybody() []string {
+	all := []string{bot, s.hub.ID}
+	for _, u := range s.people {
+		all = append(all, u.ID)
+	}
+	return all
+}
+
 // newRooms makes the rooms of a chapter, with everybody in them.
 func (s *soak) newRooms(n int) []string {
 	s.t.Helper()
@@ -165,7 +178,7 @@ func (s *soak) newRooms(n int) []string {
 		for _, u := range others {
 			invite = append(invite, u.ID)
 		}
-		room, err := first.CreateRoom(s.ctx, testserver.Room{Name: fmt.Sprint("Room ", i+1), Invite: invite})
+		room, err := first.CreateRoom(s.ctx, testserver.Room{Name: fmt.Sprint("Room ", i+1), Invite: invite, Encrypted: s.how.encrypted})
 		s.ok(err)
 		for _, u := range others {
 			_, err := u.Join(s.ctx, room)
@@ -175,6 +188,9 @@ func (s *soak) newRooms(n int) []string {
 	}
 	for _, room := range rooms {
 		s.ok(s.people[0].WaitForMember(s.ctx, room, bot, "join"))
+		for _, v := range s.voices {
+			s.ok(v.enter(s.ctx, room, s.everybody()))
+		}
 	}
 	return rooms
 }

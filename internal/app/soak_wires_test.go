@@ -222,7 +222,7 @@ func (a *ackedEvents) add(transaction []byte) {
 		a.ids = map[string][]string{}
 	}
 	for _, e := range t.Events {
-		if e.Type == "m.room.message" || e.Type == "m.reaction" {
+		if e.Type == "m.room.message" || e.Type == "m.room.encrypted" || e.Type == "m.reaction" {
 			a.ids[e.Room] = append(a.ids[e.Room], e.ID)
 		}
 	}

@@ -74,6 +74,7 @@ var imports = []row{
 	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/metrics"}, own: []string{"bridge"}, outside: []string{prometheus}},
 	{packages: []string{"internal/testserver"}},
+	{packages: []string{"internal/sealedclient"}, own: []string{"internal/testserver"}, outside: []string{mautrix, mauUtil}}, // for tests and the demo
 	{packages: []string{"internal/archtest"}},
 	{packages: []string{"internal/measure"}}, // for benchmarks alone
 	{
@@ -89,6 +90,6 @@ var imports = []row{
 	},
 	{
 		packages: []string{"cmd/questiond"},
-		own:      []string{"internal/app", "internal/config", "internal/testserver", "internal/command"}, outside: []string{cobra, term},
+		own:      []string{"internal/app", "internal/config", "internal/testserver", "internal/sealedclient", "internal/command"}, outside: []string{cobra, term},
 	},
 }

@@ -19,6 +19,7 @@ type Config struct {
 	WorkspaceAdmins WorkspaceAdmins   `yaml:"workspace_admins,omitempty"`
 	Replies         Replies           `yaml:"replies"`
 	Approvals       Approvals         `yaml:"approvals"`
+	Encryption      Encryption        `yaml:"encryption"`
 	Join            Join              `yaml:"join"`
 	Limits          Limits            `yaml:"limits"`
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
@@ -162,12 +163,13 @@ func Default() Config {
 			Bot:          Bot{Localpart: "questions", DisplayName: "Questions"},
 			Registration: "registration.yaml",
 		},
-		API:       API{Listen: "127.0.0.1:29330"},
-		Database:  Database{Type: SQLite, Path: "question-bridge.db"},
-		Replies:   Replies{Unthreaded: UnthreadedDirect},
-		Approvals: Approvals{ByReply: ByReplyNever},
-		Limits:    defaultLimits(),
-		Logging:   defaultLogging(),
+		API:        API{Listen: "127.0.0.1:29330"},
+		Database:   Database{Type: SQLite, Path: "question-bridge.db"},
+		Replies:    Replies{Unthreaded: UnthreadedDirect},
+		Approvals:  Approvals{ByReply: ByReplyNever},
+		Encryption: Encryption{Trust: TrustKnown},
+		Limits:     defaultLimits(),
+		Logging:    defaultLogging(),
 	}
 }
 

@@ -21,6 +21,12 @@ type Registration struct {
 	SenderLocalpart string     `yaml:"sender_localpart"`
 	RateLimited     bool       `yaml:"rate_limited"`
 	Namespaces      Namespaces `yaml:"namespaces"`
+	// What follows asks for what encrypted rooms need, of homeservers that have it: messages between devices (MSC 2409), whose
+	// devices changed (MSC 3202), and a device without a login (MSC 4190). Others pass it over.
+	Ephemeral     bool `yaml:"receive_ephemeral,omitempty"`
+	PushEphemeral bool `yaml:"de.sorunome.msc2409.push_ephemeral,omitempty"`
+	DeviceNews    bool `yaml:"org.matrix.msc3202,omitempty"`
+	OwnDevices    bool `yaml:"io.element.msc4190,omitempty"`
 }
 
 // Namespaces are the ids that belong to the bridge: its bot, and nothing else.
@@ -42,6 +48,7 @@ func (c Config) NewRegistration() Registration {
 }
 
 func (c Config) registration(asToken, hsToken string) Registration {
+	sealed := c.Encryption.Enabled
 	return Registration{
 		ID:              c.Appservice.ID,
 		URL:             c.Appservice.URL,
@@ -53,6 +60,7 @@ func (c Config) registration(asToken, hsToken string) Registration {
 			Aliases: []Namespace{},
 			Rooms:   []Namespace{},
 		},
+		Ephemeral: sealed, PushEphemeral: sealed, DeviceNews: sealed, OwnDevices: sealed,
 	}
 }
 

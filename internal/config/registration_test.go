@@ -129,3 +129,21 @@ func TestNoRegistrationYet(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A registration asks for what encryption needs, where there is any.
+func TestRegistrationOfDevices(t *testing.T) {
+	c := Default()
+	c.Homeserver.Domain = "example.org"
+	for _, enabled := range []bool{false, true} {
+		c.Encryption.Enabled = enabled
+		data, err := c.NewRegistration().YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flag := range []string{"receive_ephemeral", "de.sorunome.msc2409.push_ephemeral", "org.matrix.msc3202", "io.element.msc4190"} {
+			if strings.Contains(string(data), "\n"+flag+": true\n") != enabled {
+				t.Errorf("%s, with encryption %v", flag, enabled)
+			}
+		}
+	}
+}

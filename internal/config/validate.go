@@ -68,6 +68,7 @@ func (c Config) check() Faults {
 		"replies.unthreaded", "must be direct or never")
 	k.rule(c.Approvals.ByReply == ByReplyNever || c.Approvals.ByReply == ByReplyComplete,
 		"approvals.by_reply", "must be never or complete")
+	k.encryption(c.Encryption, c.Rooms)
 	k.join(c.Join)
 	k.users("bots", c.Bots)
 	k.limits(c.Limits, c.Agents)

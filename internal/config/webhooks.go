@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,17 +16,6 @@ type Webhook struct {
 	Secrets []Secret `yaml:"secrets"`          // one, or two while they are being changed: each event is signed with both
 	Events  []string `yaml:"events,omitempty"` // which events, by their exact names; all of them if empty
 }
-
-// Secret says where a secret is: in a file or in an environment variable. The configuration itself never holds one.
-type Secret struct {
-	File string `yaml:"file,omitempty"`
-	Env  string `yaml:"env,omitempty"`
-
-	value string // as it was loaded
-}
-
-// Value is the secret, once it was loaded.
-func (s Secret) Value() string { return s.value }
 
 // Egress says what may be called of the addresses that others give us.
 type Egress struct {
@@ -82,29 +69,14 @@ func (k *checker) egress(e Egress) {
 	}
 }
 
-// loadSecrets reads the secrets of the webhooks, files relative to folder. The faults never hold one.
+// loadSecrets reads the secrets, files relative to folder. The faults never hold one.
 func (c *Config) loadSecrets(folder string, getenv func(string) string) Faults {
-	k := &checker{}
+	k, from := &checker{}, secretSource{folder, getenv}
 	for i := range c.Webhooks {
 		seen := map[string]bool{}
 		for j := range c.Webhooks[i].Secrets {
 			s, at := &c.Webhooks[i].Secrets[j], fmt.Sprintf("webhooks[%d].secrets[%d]", i, j)
-			switch {
-			case (s.File == "") == (s.Env == ""): // said already
-				continue
-			case s.Env != "":
-				s.value = getenv(s.Env)
-				k.rule(s.value != "", at, "the environment variable is not set, or empty")
-			default:
-				if !filepath.IsAbs(s.File) {
-					s.File = filepath.Join(folder, s.File)
-				}
-				text, err := os.ReadFile(s.File)
-				s.value = strings.TrimSpace(string(text))
-				k.rule(err != nil || s.value != "", at, "the file is empty")
-				k.rule(err == nil, at, "the file cannot be read")
-			}
-			if s.value == "" {
+			if !s.given() || !from.load(k, s, at) {
 				continue
 			}
 			k.rule(isSecret(s.value), at, "must be %s and %d to %d bytes in Base64: `questiond webhook secret` makes one", secretPrefix, minSecret, maxSecret)
@@ -112,6 +84,7 @@ func (c *Config) loadSecrets(folder string, getenv func(string) string) Faults {
 			seen[s.value] = true
 		}
 	}
+	c.Encryption.loadSecrets(k, from)
 	return k.faults
 }
 

@@ -23,7 +23,7 @@ var statuses = map[string]int{
 	"invalid_cursor": 400, "quota_exceeded": 429, "not_eligible": 403, "admins_only": 403, "input_not_invited": 422, "question_removed": 409, "invalid_option": 422, "text_not_invited": 422, "text_too_long": 422,
 	"comment_missing": 422, "input_missing": 422, "input_invalid": 422, "unsupported": 422, "preview_incomplete": 409,
 	"subject_lapsed": 409, "subject_mismatch": 409, "not_by_reply": 422, "structured_invalid": 422,
-	"out_of_range": 422, "ambiguous": 422, "not_text": 422,
+	"out_of_range": 422, "ambiguous": 422, "not_text": 422, "unreadable": 422, "device_untrusted": 422,
 	"weak_sign_in": 403, "server_not_listed": 403, "openid_token_refused": 401,
 }
 

@@ -62,7 +62,7 @@ type people struct {
 }
 
 func (*people) Supports(context.Context, bridge.ConversationID) error { return nil }
-func (*people) Check(bridge.Question) error                           { return nil }
+func (*people) Check(context.Context, bridge.Question) error          { return nil }
 
 func (p *people) Rights(_ context.Context, _ bridge.Question, who bridge.UserID, fresh bool) (bridge.Rights, error) {
 	p.mu.Lock()

@@ -89,6 +89,8 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeOutOfRange:         {http.StatusUnprocessableEntity, "No such number"},
 	bridge.CodeAmbiguous:          {http.StatusUnprocessableEntity, "More than one option"},
 	bridge.CodeNotText:            {http.StatusUnprocessableEntity, "Not text"},
+	bridge.CodeUnreadable:         {http.StatusUnprocessableEntity, "It cannot be decrypted"},
+	bridge.CodeDeviceUntrusted:    {http.StatusUnprocessableEntity, "The device is not trusted"},
 	bridge.CodeStructuredInvalid:  {http.StatusUnprocessableEntity, "The structured answer is not valid"},
 
 	codeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},

@@ -26,7 +26,7 @@ func (w *worker) carried(ctx context.Context, e event, ev bridge.InboxEvent, car
 	}
 	r := readRelation(e.Content)
 	switch {
-	case encrypted, e.Type != "m.room.message", e.pruned():
+	case encrypted && e.seal == nil, e.Type != "m.room.message", e.pruned():
 	case r.kind == replacing:
 		if e.Content.object("m.new_content") != nil {
 			if err := w.engine.CarrierEdited(ctx, room, bridge.MessageID(r.target), carrier.User); err != nil {

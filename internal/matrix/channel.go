@@ -22,18 +22,23 @@ func (s *Service) Supports(ctx context.Context, conv bridge.ConversationID) erro
 		return no(fmt.Sprintf("the bot %s has not joined this room: invite it", s.hs.bot))
 	case err != nil:
 		return nil
-	case v.encrypted:
-		return no("the room is encrypted, and this bridge was built without encryption")
+	case v.encrypted && s.cipher == nil:
+		return no("the room is encrypted, and encryption is not configured here")
 	case v.tombstone != nil:
 		return no("the room was closed and goes on in another one")
 	}
 	return nil
 }
 
-// Check implements [bridge.Channel]: every step is built as it would be sent to a clear room.
-func (s *Service) Check(q bridge.Question) error {
+// Check implements [bridge.Channel]: every step is built as it would be sent. Encryption leaves less room; of a room whose
+// state cannot be read now, what was known last counts.
+func (s *Service) Check(ctx context.Context, q bridge.Question) error {
+	_, _, encrypted, err := s.store.Standing(ctx, q.Conversation)
+	if err != nil {
+		return err
+	}
 	for step := range q.Items {
-		if _, err := s.content(q, step); err != nil {
+		if _, err := s.content(q, step, limit(encrypted)); err != nil {
 			var refusal *schema.Refusal
 			if errors.As(err, &refusal) {
 				f := refusal.Faults[0]
@@ -45,13 +50,21 @@ func (s *Service) Check(q bridge.Question) error {
 	return nil
 }
 
+// limit is how large a content may be, in bytes of canonical JSON.
+func limit(encrypted bool) int {
+	if encrypted {
+		return schema.MaxEncryptedBytes
+	}
+	return schema.MaxClearBytes
+}
+
 // content is what a step is sent as. Only the person that a direct question is for is notified.
-func (s *Service) content(q bridge.Question, step int) (map[string]any, error) {
+func (s *Service) content(q bridge.Question, step, maxBytes int) (map[string]any, error) {
 	e, err := dialect.Elicitation(q, step)
 	if err != nil {
 		return nil, err
 	}
-	return e.Build(schema.BuildOptions{Mentions: mentions(q), MaxBytes: schema.MaxClearBytes})
+	return e.Build(schema.BuildOptions{Mentions: mentions(q), MaxBytes: maxBytes})
 }
 
 func mentions(q bridge.Question) []string {

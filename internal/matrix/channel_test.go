@@ -41,7 +41,7 @@ func v2Content(t *testing.T, change map[string]any) map[string]any {
 
 // A20: what cannot be sent is refused when it is asked, with the field named.
 func TestA20(t *testing.T) {
-	s := &Service{}
+	s := newRig(t, nil)
 	preview := func(n int, text string) map[string]any {
 		var items []any
 		for range n {
@@ -59,7 +59,7 @@ func TestA20(t *testing.T) {
 		"long":       {map[string]any{"question": strings.Repeat("x", 30000)}, "/question"},
 		"NUL":        {map[string]any{"question": "a\x00b"}, "/question"},
 	} {
-		err := s.Check(asV2(t, v2Content(t, c.change)))
+		err := s.Check(t.Context(), asV2(t, v2Content(t, c.change)))
 		field := ""
 		if refusal, ok := err.(*bridge.Error); ok {
 			field = refusal.Field
@@ -83,7 +83,7 @@ func TestB13(t *testing.T) {
 		},
 		"m.mentions": map[string]any{"room": true}, "formatted_body": "<h1>", "m.new_content": map[string]any{},
 	}))
-	content, err := s.content(q, 0)
+	content, err := s.content(q, 0, schema.MaxClearBytes)
 	noError(t, err)
 	if got := fmt.Sprint(content["m.mentions"]); got != "map[]" {
 		t.Errorf("mentions are %s", got)
@@ -114,7 +114,7 @@ func optionRows(body string) (rows int) {
 
 // A20: however large the question and the answer are, what is sent at the end fits into an event.
 func TestA20OutcomeFits(t *testing.T) {
-	s := &Service{}
+	s := newRig(t, nil)
 	item := map[string]any{"type": "text", "text": strings.Repeat("p", 4000)}
 	for name, change := range map[string]map[string]any{
 		"long question": {"question": strings.Repeat("漢", 6000)},
@@ -123,7 +123,7 @@ func TestA20OutcomeFits(t *testing.T) {
 			"preview": []any{item, item, item, item, item}, "preview_complete": true}},
 	} {
 		q := asV2(t, v2Content(t, change))
-		noError(t, s.Check(q))
+		noError(t, s.Check(t.Context(), q))
 		text, at := strings.Repeat("\x01", 4000), testStart
 		q.State, q.SettledAt = bridge.Answered, &at
 		q.Answer = &bridge.Answer{Choice: bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"skip"}}}, Comment: &text, Input: &text},
@@ -131,7 +131,7 @@ func TestA20OutcomeFits(t *testing.T) {
 		p := bridge.Posting{Messages: []bridge.Message{{ID: "$q"}}}
 		e, err := dialect.Elicitation(q, 0)
 		noError(t, err)
-		now, err := s.settledContent(e, outcomeSentence(q, "@dana:ex.org"), outcomeOf(q, p))
+		now, err := s.settledContent(e, ending{sentence: outcomeSentence(q, "@dana:ex.org"), outcome: outcomeOf(q, p), maxBytes: schema.MaxClearBytes})
 		noError(t, err)
 		if n := size(now); n > schema.MaxClearBytes {
 			t.Errorf("%s: the edit has %d bytes", name, n)

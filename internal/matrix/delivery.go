@@ -12,25 +12,28 @@ import (
 )
 
 // ready says whether something can be posted in the room now. What nobody is there to see is held, and so is what must
-// wait for the room's state: whether the room is encrypted must be known before anything is sent.
-func (s *Service) ready(ctx context.Context, conv bridge.ConversationID) error {
+// wait for the room's state: whether the room is encrypted must be known before anything is sent. In an encrypted room it
+// is also held while nobody's device could read it; with a target, while that one's could not.
+func (s *Service) ready(ctx context.Context, conv bridge.ConversationID, target bridge.UserID) (view, error) {
 	v, err := s.rooms.view(ctx, conv, false)
 	impossible := func(reason string) error {
 		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: reason}
 	}
 	switch {
 	case errors.Is(err, errNotJoined):
-		return impossible(bridge.ReasonNotInRoom)
+		return v, impossible(bridge.ReasonNotInRoom)
 	case err != nil:
-		return unread(err)
-	case v.encrypted:
-		return impossible(bridge.ReasonEncrypted)
+		return v, unread(err)
+	case v.encrypted && s.cipher == nil:
+		return v, impossible(bridge.ReasonEncrypted)
 	case v.tombstone != nil:
-		return impossible(bridge.ReasonRoomUpgraded)
+		return v, impossible(bridge.ReasonRoomUpgraded)
 	case v.others(false) == 0:
-		return &bridge.ErrHeld{Reason: bridge.ReasonNobody, Again: heldFor}
+		return v, &bridge.ErrHeld{Reason: bridge.ReasonNobody, Again: heldFor}
+	case v.encrypted:
+		return v, s.reaches(ctx, v, target)
 	}
-	return nil
+	return v, nil
 }
 
 // heldFor is how soon to look again by ourselves whether somebody came; an event says so sooner.
@@ -76,6 +79,8 @@ func (s *Service) sendFailed(ctx context.Context, conv bridge.ConversationID, er
 	var retry *bridge.ErrRetry
 	var failed mautrix.HTTPError
 	switch {
+	case errors.Is(err, errNotJoined):
+		return &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: bridge.ReasonNotInRoom}
 	case answered(err, http.StatusRequestEntityTooLarge), errors.Is(err, mautrix.MTooLarge):
 		return &bridge.ErrImpossible{State: bridge.Failed, Reason: bridge.ReasonTooLarge}
 	case answered(err, http.StatusBadRequest):

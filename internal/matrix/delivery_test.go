@@ -79,6 +79,14 @@ var deliveries = map[string]struct {
 		state: bridge.Queued, before: func(r *rig) { r.refuses("/send/", 429, `{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":30000}`) },
 		ends: func(r *rig) { r.server.intercept(nil) },
 	},
+	bridge.ReasonNoKeys: {
+		state: bridge.Queued, before: func(r *rig) { r.encrypts().devices = map[bridge.UserID]bool{bot: true} },
+		ends: func(r *rig) { r.cipher.(*fakeCipher).devices["@dana:ex.org"] = true },
+	},
+	bridge.ReasonNotBegun: {
+		state: bridge.Queued, before: func(r *rig) { r.encrypts().fails = errNotBegun },
+		ends: func(r *rig) { r.cipher.(*fakeCipher).fails = nil },
+	},
 	bridge.ReasonNotInRoom: {
 		state: bridge.Unanswerable, asked: func(r *rig) { r.ours("@root:ex.org", "ban") },
 		ends: func(r *rig) { r.ours(bot, "join") },

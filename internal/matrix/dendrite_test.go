@@ -188,7 +188,7 @@ func testLimitedSync(r *real, room, since string) {
 	late, err := New(r.cfg, db, bridge.SystemClock{}) // the same bridge, which was away
 	noError(r.t, err)
 	noError(r.t, db.SetValue(r.t.Context(), valueSyncToken, since))
-	noError(r.t, late.syncOnce(within(r.t)))
+	noError(r.t, late.syncOnce(within(r.t), r.engine))
 	found := 0
 	for {
 		events, err := db.NextEvents(r.t.Context(), time.Now().Add(time.Hour), 1)
@@ -279,7 +279,7 @@ func testRealEncrypted(r *real) {
 	noError(r.t, err)
 	noError(r.t, r.alice.WaitForMember(ctx, room, string(r.Bot()), "join"))
 	err = r.Supports(ctx, bridge.ConversationID(room))
-	if bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "built without encryption") {
+	if bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "not configured here") {
 		r.t.Errorf("an encrypted room: %v", err)
 	}
 }

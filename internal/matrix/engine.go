@@ -13,6 +13,10 @@ type Engine interface {
 	// caused. An error means that nothing was stored.
 	Receive(ctx context.Context, in bridge.Interaction) error
 
+	// Unreadable says that a message could not be decrypted yet: its sender is told how else to answer, once for each
+	// question, unless it is read soon.
+	Unreadable(ctx context.Context, u bridge.Unread) error
+
 	// Echoed says that a message we sent came back to us: it ties the message to its question and notes where it stands
 	// in the order of what we received. over says that the question has ended. It is called inside a store transaction
 	// that travels in ctx.

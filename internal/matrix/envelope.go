@@ -71,11 +71,18 @@ func readEnvelope(raw json.RawMessage) (e envelope, ok bool) {
 	return e, true
 }
 
-// readTransaction takes the list of events apart without decoding any of them. Everything else in a transaction, such as
-// typing notices, is passed over.
-func readTransaction(body []byte) (events []json.RawMessage, err error) {
+// readTransaction takes the list of events apart without decoding any of them, and what is pushed for encryption. Everything
+// else in a transaction, such as typing notices, is passed over.
+func readTransaction(body []byte) (events []json.RawMessage, news pushedNews, err error) {
 	err = members(newDecoder(body), func(dec *jsontext.Decoder, name string) error {
-		if name != "events" {
+		switch {
+		case news.about(name):
+			value, err := rawValue(dec)
+			if err == nil {
+				news.read(name, value)
+			}
+			return err
+		case name != "events":
 			return dec.SkipValue()
 		}
 		if err := token(dec, '['); err != nil {
@@ -90,7 +97,7 @@ func readTransaction(body []byte) (events []json.RawMessage, err error) {
 		}
 		return token(dec, ']')
 	})
-	return events, err
+	return events, news, err
 }
 
 // newDecoder reads the given bytes where they are. It takes whatever [json.Unmarshal] takes: people's clients send all

@@ -22,6 +22,7 @@ type event struct {
 	SentAt   time.Time
 	Content  object // never nil
 	unsigned object
+	seal     *seal // of an event that came encrypted, once it is opened; nil for one in clear
 }
 
 // decodeEvent reads an event. ok is false for what is no event at all; the content may still be anything.
@@ -59,6 +60,7 @@ func (e event) redaction() (target string, ok bool) {
 func (e event) interaction(bot string) (in bridge.Interaction, ok bool) {
 	in = bridge.Interaction{
 		ID: bridge.InteractionID(e.ID), Conversation: bridge.ConversationID(e.Room), Sender: bridge.UserID(e.Sender), SentAt: e.SentAt,
+		Encrypted: e.seal != nil,
 	}
 	if e.StateKey != nil {
 		return in, false

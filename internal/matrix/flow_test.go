@@ -296,7 +296,7 @@ func TestEncryptedRoom(t *testing.T) {
 	r.expect(other.ID, "pending")
 	// The homeserver may say what it likes now: encrypted is for ever.
 	noError(t, r.db.SetDoubtful(t.Context(), room))
-	if err := r.Supports(t.Context(), room); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "without encryption") {
+	if err := r.Supports(t.Context(), room); bridge.CodeOf(err) != bridge.CodeRoomUnanswerable || !strings.Contains(err.Error(), "not configured") {
 		t.Errorf("an encrypted room: %v", err)
 	}
 }

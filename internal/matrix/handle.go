@@ -15,10 +15,20 @@ import (
 
 // handle does what one stored event asks for, and marks it as handled. It may be called again with the same event after
 // a crash.
-func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
+func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) (err error) {
+	if ev.Conversation == keysLane {
+		return w.key(ctx, ev)
+	}
 	e, ok := decodeEvent(ev.Raw)
 	if !ok {
 		return &unusable{"it is no well-formed event"}
+	}
+	if e.StateKey == nil && e.Type == "m.room.encrypted" {
+		opened, ok, err := w.open(ctx, e, ev)
+		if err != nil || !ok {
+			return err
+		}
+		e = opened
 	}
 	switch {
 	case e.StateKey != nil:
@@ -27,12 +37,6 @@ func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
 		return w.echo(ctx, e, ev)
 	case e.Type == "m.room.redaction":
 		return w.redaction(ctx, e, ev)
-	case e.Type == "m.room.encrypted":
-		// A message we cannot read is no answer, and the room is encrypted from now on.
-		if err := w.encrypted(ctx, e); err != nil {
-			return err
-		}
-		return w.finish(ctx, e)
 	case e.Content.has(sendKey):
 		return w.finish(ctx, e) // another bridge's, and no person's
 	}
@@ -45,6 +49,9 @@ func (w *worker) handle(ctx context.Context, ev bridge.InboxEvent) error {
 	in, ok := e.interaction(string(w.s.hs.bot))
 	if !ok {
 		return w.finish(ctx, e)
+	}
+	if in.Doubted, err = w.s.doubts(ctx, e); err != nil {
+		return err
 	}
 	return w.receive(ctx, in, ev)
 }
@@ -68,7 +75,7 @@ func (w *worker) receive(ctx context.Context, in bridge.Interaction, ev bridge.I
 	if err != nil {
 		return err
 	}
-	in.Seq, in.ReceivedAt, in.Exposed, in.SentAt = ev.Seq, ev.ReceivedAt, encrypted, sentAt(in.SentAt, ev)
+	in.Seq, in.ReceivedAt, in.Exposed, in.SentAt = ev.Seq, ev.ReceivedAt, encrypted && !in.Encrypted, sentAt(in.SentAt, ev)
 	return w.engine.Receive(ctx, in)
 }
 
@@ -206,16 +213,18 @@ func (w *worker) tooEarly(ctx context.Context, ev bridge.InboxEvent, target brid
 	return bridge.UserID(raw.decode(room).Sender) == w.s.hs.bot, err
 }
 
-// encrypted notes that a room is encrypted, from now on and for ever. Questions that were asked before it cannot be
-// answered there by this bridge.
+// encrypted notes that a room is encrypted, from now on and for ever. Without encryption here, questions that were asked
+// before it cannot be answered there.
 func (w *worker) encrypted(ctx context.Context, e event) error {
 	room := bridge.ConversationID(e.Room)
 	_, _, known, err := w.s.store.Standing(ctx, room)
 	if err != nil || known {
 		return err
 	}
-	if err := w.engine.Unanswerable(ctx, room, bridge.ReasonEncrypted); err != nil {
-		return err
+	if w.s.cipher == nil {
+		if err := w.engine.Unanswerable(ctx, room, bridge.ReasonEncrypted); err != nil {
+			return err
+		}
 	}
 	return w.s.store.SetEncrypted(ctx, room)
 }

@@ -26,7 +26,7 @@ type homeserver struct {
 	cli     *mautrix.Client
 	bot     bridge.UserID
 	timeout time.Duration // of one request
-	waits   waits
+	waits   *waits
 }
 
 func newHomeserver(as *appservice.AppService, timeout time.Duration, clock bridge.Clock) *homeserver {
@@ -34,7 +34,7 @@ func newHomeserver(as *appservice.AppService, timeout time.Duration, clock bridg
 	as.Log = zerolog.Nop()
 	cli := as.NewMautrixClient(as.BotMXID())
 	cli.IgnoreRateLimit = false
-	return &homeserver{cli: cli, bot: bridge.UserID(as.BotMXID()), timeout: timeout, waits: waits{clock: clock}}
+	return &homeserver{cli: cli, bot: bridge.UserID(as.BotMXID()), timeout: timeout, waits: &waits{clock: clock}}
 }
 
 // call makes one request. A 429 comes back as *bridge.ErrRetry with the wait that the body or the header names.

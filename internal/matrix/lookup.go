@@ -61,8 +61,13 @@ func (s *sends) lookUp(ctx context.Context, saved bridge.Send) (m bridge.Message
 		past := len(page.Chunk) > 0
 		for _, raw := range page.Chunk {
 			e := raw.decode(saved.Conversation)
-			if bridge.UserID(e.Sender) == s.hs.bot && e.Content.string(sendKey) == saved.Key {
-				return bridge.MessageID(e.ID), true, nil
+			if bridge.UserID(e.Sender) == s.hs.bot {
+				if e, err = s.opened(ctx, e); err != nil {
+					return "", false, err
+				}
+				if e.Content.string(sendKey) == saved.Key {
+					return bridge.MessageID(e.ID), true, nil
+				}
 			}
 			past = past && !e.SentAt.IsZero() && e.SentAt.Before(saved.FirstTry.Add(-clockSlack))
 		}

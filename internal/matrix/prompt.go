@@ -21,7 +21,7 @@ func (s *Service) prompts(ctx context.Context, q bridge.Question, p bridge.Posti
 	if len(g.Waiting) == 0 || len(p.Messages) == 0 {
 		return nil, nil
 	}
-	if err := s.ready(ctx, conversation(q, p)); err != nil {
+	if _, err := s.ready(ctx, conversation(q, p), ""); err != nil {
 		return nil, err
 	}
 	for _, who := range slices.Sorted(maps.Keys(g.Waiting)) {

@@ -1,14 +1,17 @@
 package matrix
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,8 +36,10 @@ type real struct {
 	bob    *testserver.User
 	pod    *testserver.User
 	owed   chan struct{}
+	stop   func()       // ends the bridge
 	cutPUT atomic.Int32 // how many sends lose their answer, once the homeserver has them
 	onCut  func()
+	lie    atomic.Pointer[func(path string, body []byte) []byte] // what the homeserver's answers become
 }
 
 // fullPower is what the creator of a room has.
@@ -47,7 +52,22 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func startReal(t *testing.T) *real {
+func startReal(t *testing.T) *real { return startRealWith(t, func(*Config, *sqlstore.Store) {}) }
+
+// startRealWith starts one whose configuration is changed.
+func startRealWith(t *testing.T, change func(*Config, *sqlstore.Store)) *real {
+	t.Helper()
+	return setup{change: change}.start(t)
+}
+
+// setup is how a bridge is made.
+type setup struct {
+	change   func(*Config, *sqlstore.Store)
+	database sqlstore.Config        // a new file of SQLite unless set
+	between  func(real Store) Store // what the channel keeps things in; the database unless set
+}
+
+func (up setup) start(t *testing.T) *real {
 	t.Helper()
 	r := &real{t: t, owed: make(chan struct{}, 1)}
 	dir := t.TempDir()
@@ -59,16 +79,26 @@ func startReal(t *testing.T) *real {
 	r.hs, err = testserver.Start(within(t), testserver.Options{DataDir: filepath.Join(dir, "dendrite"), Registrations: []string{path}})
 	noError(t, err)
 	t.Cleanup(func() { _ = r.hs.Stop() })
-	r.db, err = sqlstore.Open(t.Context(), sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(dir, "q.db"), Log: zerolog.Nop()})
+	if up.database.Type == "" {
+		up.database = sqlstore.Config{Type: sqlstore.SQLite, Path: filepath.Join(dir, "q.db")}
+	}
+	up.database.Log = zerolog.Nop()
+	r.db, err = sqlstore.Open(t.Context(), up.database)
 	noError(t, err)
 	for name, into := range map[string]**testserver.User{"alice": &r.alice, "bob": &r.bob, "pod": &r.pod} {
 		*into, err = r.hs.Register(within(t), testserver.Account{Name: name})
 		noError(t, err)
 	}
-	r.Service, err = New(Config{
+	cfg := Config{
 		ServerName: "question.test", HomeserverURL: r.proxy(), Registration: reg, Invite: []string{"question.test"}, Keycaps: true,
 		Redactions: RedactionsAuto, Admins: Admins{PowerLevel: &fullPower}, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
-	}, r.db, bridge.SystemClock{})
+	}
+	up.change(&cfg, r.db)
+	store := Store(r.db)
+	if up.between != nil {
+		store = up.between(r.db)
+	}
+	r.Service, err = New(cfg, store, bridge.SystemClock{})
 	noError(t, err)
 	r.engine = bridge.NewEngine(bridge.Parts{
 		Store: r.db, Channel: r.Service, Gatekeeper: r.Service, Notifier: noNotifier{}, Clock: bridge.SystemClock{},
@@ -97,10 +127,13 @@ func (r *real) serve(listener net.Listener) {
 	running.Go(func() { _ = server.Serve(listener) })
 	running.Go(func() { _ = r.Run(ctx, r.engine) })
 	running.Go(func() { r.outbox(ctx) })
-	r.t.Cleanup(func() {
+	r.stop = func() {
 		stop()
 		_ = server.Close()
 		running.Wait()
+	}
+	r.t.Cleanup(func() {
+		r.stop()
 		_ = r.db.Close()
 	})
 }
@@ -140,7 +173,16 @@ func (r *real) proxy() string {
 	forward := httputil.NewSingleHostReverseProxy(target)
 	forward.ErrorLog = nil
 	forward.ModifyResponse = func(resp *http.Response) error {
-		if resp.Request.Method == http.MethodPut && strings.Contains(resp.Request.URL.Path, "/send/m.room.message/") && r.cutPUT.Add(-1) >= 0 {
+		if lie := r.lie.Load(); lie != nil {
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				return err
+			}
+			body = (*lie)(resp.Request.URL.Path, body)
+			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		}
+		if resp.Request.Method == http.MethodPut && strings.Contains(resp.Request.URL.Path, "/send/m.room.") && r.cutPUT.Add(-1) >= 0 {
 			if r.onCut != nil {
 				r.onCut()
 			}
@@ -172,7 +214,7 @@ func (r *real) room(invite ...string) string {
 // ask asks and waits until the question stands in the room.
 func (r *real) ask(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
-	return r.stands(room, r.named(room, q))
+	return r.stood(room, r.asked(room, q))
 }
 
 // named makes a new question of its own, asked in the room.
@@ -192,9 +234,12 @@ func now(q bridge.Question) bridge.Question {
 // stands asks a question whose asker and id are set.
 func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) {
 	r.t.Helper()
-	q = now(q)
-	_, _, err := r.engine.Ask(within(r.t), q)
-	noError(r.t, err)
+	return r.stood(room, r.stored(q))
+}
+
+// stood waits until a question stands in the room.
+func (r *real) stood(room string, q bridge.Question) (bridge.Question, string) {
+	r.t.Helper()
 	var m string
 	r.eventually("the question stands in the room", func() bool { // the homeserver may be down meanwhile
 		all, _ := r.alice.Messages(within(r.t), room)
@@ -206,6 +251,20 @@ func (r *real) stands(room string, q bridge.Question) (bridge.Question, string) 
 		return m != ""
 	})
 	return q, m
+}
+
+// asked asks a question, which may have to wait.
+func (r *real) asked(room string, q bridge.Question) bridge.Question {
+	r.t.Helper()
+	return r.stored(r.named(room, q))
+}
+
+func (r *real) stored(q bridge.Question) bridge.Question {
+	r.t.Helper()
+	q = now(q)
+	_, _, err := r.engine.Ask(within(r.t), q)
+	noError(r.t, err)
+	return q
 }
 
 func (r *real) wait(u *testserver.User, room string, match func(testserver.Event) bool) testserver.Event {

@@ -23,10 +23,7 @@ func (s *Service) Remind(ctx context.Context, q bridge.Question, p bridge.Postin
 	if len(p.Messages) == 0 {
 		return &bridge.ErrHeld{Reason: "the question is not posted yet", Again: time.Minute}
 	}
-	if err := s.ready(ctx, conv); err != nil {
-		return err
-	}
-	v, err := s.rooms.view(ctx, conv, false)
+	v, err := s.ready(ctx, conv, q.Target)
 	if err != nil {
 		return err
 	}

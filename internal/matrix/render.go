@@ -19,13 +19,14 @@ func (s *Service) Render(ctx context.Context, q bridge.Question, p bridge.Postin
 	if q.State.Terminal() {
 		return s.found(ctx, p, step, key)
 	}
-	if err := s.ready(ctx, conv); err != nil {
+	v, err := s.ready(ctx, conv, q.Target)
+	if err != nil {
 		return bridge.Change{}, err
 	}
 	if err := s.targetThere(ctx, q, conv); err != nil {
 		return bridge.Change{}, err
 	}
-	m, err := s.post(ctx, q, p, step, key)
+	m, err := s.post(ctx, q, p, step, post{key, limit(v.encrypted)})
 	if errors.Is(err, errElsewhere) {
 		return bridge.Change{}, nil // the room that it moved to has an effect of its own
 	}
@@ -75,9 +76,15 @@ func (s *Service) Controls(ctx context.Context, q bridge.Question, p bridge.Post
 	return nil
 }
 
-func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting, step int, key string) (bridge.Message, error) {
+// post is one try at posting a step.
+type post struct {
+	key      string
+	maxBytes int
+}
+
+func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting, step int, try post) (bridge.Message, error) {
 	conv := conversation(q, p)
-	content, err := s.content(q, step)
+	content, err := s.content(q, step, try.maxBytes)
 	var refusal *schema.Refusal
 	if errors.As(err, &refusal) {
 		zerolog.Ctx(ctx).Error().Err(refusal).Str("question_id", string(q.ID)).Msg("A question cannot be written as an event")
@@ -90,7 +97,7 @@ func (s *Service) post(ctx context.Context, q bridge.Question, p bridge.Posting,
 		content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
 	}
 	before := s.clock.Now()
-	id, err := s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content})
+	id, err := s.sends.send(ctx, outgoing{key: try.key, question: q.ID, room: conv, kind: "m.room.message", content: content})
 	if err != nil {
 		return bridge.Message{}, s.sendFailed(ctx, conv, err)
 	}
@@ -110,6 +117,9 @@ const longestNap = 5 * time.Second
 func (s *Service) seed(ctx context.Context, q bridge.Question, step int, conv bridge.ConversationID, m bridge.MessageID) {
 	if !s.cfg.Keycaps {
 		return
+	}
+	if _, _, encrypted, err := s.store.Standing(ctx, conv); err != nil || encrypted && !(s.cfg.Encryption != nil && s.cfg.Encryption.Keycaps) {
+		return // in an encrypted room they would show the homeserver what people choose
 	}
 	for _, n := range (reader{q: q, item: q.Items[step]}).reactions() {
 		key := fmt.Sprintf("%s/controls%s%s/%d", q.ID, keycapPart, m, n) // the same after every update of the posting

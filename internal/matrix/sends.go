@@ -24,9 +24,11 @@ const flight = 5 * time.Second
 
 // sends sends each message once, however often it is asked to. (Guarantee 2.)
 type sends struct {
-	hs    *homeserver
-	store Store
-	clock bridge.Clock
+	hs     *homeserver
+	store  Store
+	rooms  *rooms
+	cipher cipher // nil for none
+	clock  bridge.Clock
 
 	began time.Time // this process; what another one has tried last, it tried before
 	mu    sync.Mutex
@@ -75,8 +77,13 @@ func (s *sends) send(ctx context.Context, o outgoing) (bridge.MessageID, error) 
 	}
 	content := maps.Clone(o.content)
 	content[sendKey] = o.key
+	kind, body, err := s.sealed(ctx, o, content)
+	if err != nil {
+		return "", err
+	}
+	path = mautrix.ClientURLPath{"v3", "rooms", string(o.room), "send", kind, saved.TransactionID}
 	var sent mautrix.RespSendEvent
-	err = s.hs.call(ctx, http.MethodPut, append(path, saved.TransactionID), nil, content, &sent)
+	err = s.hs.call(ctx, http.MethodPut, path, nil, body, &sent)
 	if err == nil && sent.EventID == "" {
 		err = errors.New("the homeserver named no event")
 	}

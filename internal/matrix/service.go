@@ -33,6 +33,8 @@ type Config struct {
 	Rooms map[string]string
 	// Keycaps adds number reactions to questions of two to nine options.
 	Keycaps bool
+	// Encryption lets the bot take part in encrypted rooms; nil for not.
+	Encryption *Encryption
 	// Redactions says whether the bot syncs for redactions, which some homeservers never push; RedactionsAuto unless set.
 	Redactions Redactions
 
@@ -82,6 +84,9 @@ type Service struct {
 	clock bridge.Clock
 	rooms *rooms
 	sends *sends
+	// cipher is nil where there is no encryption.
+	cipher cipher
+	pushes pushes
 
 	carriers map[bridge.UserID]Carrier
 	machines map[bridge.UserID]bool
@@ -125,14 +130,21 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 		return nil, fmt.Errorf("matrix: %w", err)
 	}
 	hs := newHomeserver(as, cfg.RequestTimeout, clock)
+	rooms := &rooms{hs: hs, store: store}
 	hs.waits.limited = cfg.Limited
 	s := &Service{
 		cfg: cfg, reg: cfg.Registration, as: as, hs: hs, store: store, clock: clock,
-		rooms: &rooms{hs: hs, store: store}, sends: &sends{hs: hs, store: store, clock: clock, began: clock.Now()},
+		rooms: rooms, sends: &sends{hs: hs, store: store, rooms: rooms, clock: clock, began: clock.Now()},
 		carriers: map[bridge.UserID]Carrier{}, machines: map[bridge.UserID]bool{hs.bot: true},
-		wake: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), pushes: pushes{wake: make(chan struct{}, 1)},
 	}
 	as.QueryHandler = queries{bot: as.BotMXID()}
+	if cfg.Encryption != nil {
+		if s.cipher, err = newCipher(*cfg.Encryption, s); err != nil {
+			return nil, err
+		}
+		s.sends.cipher = s.cipher
+	}
 	for _, c := range cfg.Carriers {
 		s.carriers[c.User], s.machines[c.User] = c, true
 	}
@@ -160,16 +172,18 @@ func (s *Service) Handler() http.Handler {
 	return mux
 }
 
-// Run handles what comes in until ctx ends: the inbox, and the sync for redactions where it is needed. It returns an
-// error only when it cannot go on.
+// Run handles what comes in until ctx ends: the inbox, and a sync for what is not pushed. It returns an error only when it
+// cannot go on.
 func (s *Service) Run(ctx context.Context, engine Engine) error {
 	if err := s.distrustRooms(ctx); err != nil {
 		return err
 	}
-	var running sync.WaitGroup
-	if s.cfg.Redactions != RedactionsPushed {
-		running.Go(func() { s.syncRedactions(ctx) })
+	if _, err := s.store.UnlockAllEvents(ctx, s.clock.Now()); err != nil { // a key may have come when we ended
+		return err
 	}
+	var running sync.WaitGroup
+	running.Go(func() { s.sync(ctx, engine) })
+	running.Go(func() { s.heedPushed(ctx, engine) })
 	running.Go(func() { (&worker{s: s, engine: engine}).run(ctx) })
 	running.Wait()
 	return nil

@@ -21,13 +21,13 @@ func (s *Service) Settled(ctx context.Context, q bridge.Question, p bridge.Posti
 	}
 	conv := conversation(q, p)
 	v, err := s.rooms.view(ctx, conv, false)
-	if errors.Is(err, errNotJoined) || err == nil && v.encrypted {
+	if errors.Is(err, errNotJoined) || err == nil && v.encrypted && s.cipher == nil {
 		return bridge.Change{}, &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: bridge.ReasonNotInRoom}
 	}
 	if err != nil {
 		return bridge.Change{}, err
 	}
-	end := ending{outcomeSentence(q, responderName(v, q)), outcomeOf(q, p), key}
+	end := ending{outcomeSentence(q, responderName(v, q)), outcomeOf(q, p), key, limit(v.encrypted)}
 	if err := s.announce(ctx, q, p, end); err != nil {
 		return bridge.Change{}, err
 	}
@@ -50,6 +50,7 @@ type ending struct {
 	sentence string
 	outcome  map[string]any
 	key      string
+	maxBytes int
 }
 
 // announce posts the outcome notice, which is also how a carrier learns the answer.
@@ -58,7 +59,7 @@ func (s *Service) announce(ctx context.Context, q bridge.Question, p bridge.Post
 	content := notice(end.sentence)
 	content["m.relates_to"] = inThread(p.Messages[0].ID, p.Messages[len(p.Messages)-1].ID)
 	content[outcomeKey] = end.outcome
-	if size(content) > schema.MaxClearBytes { // escapes can make six bytes of a character
+	if size(content) > end.maxBytes { // escapes can make six bytes of a character
 		content[outcomeKey] = withoutTexts(end.outcome)
 	}
 	return s.closing(ctx, outgoing{key: end.key + "/outcome", question: q.ID, room: conv, kind: "m.room.message", content: content})
@@ -88,7 +89,7 @@ func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.Conve
 	if err != nil {
 		return err
 	}
-	now, err := s.settledContent(e, end.sentence, end.outcome)
+	now, err := s.settledContent(e, end)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (s *Service) show(ctx context.Context, q bridge.Question, conv bridge.Conve
 
 // settledContent is the question without its preview, with the outcome. It gives up the outcome's texts, and then the
 // question's properties, where they would not fit.
-func (s *Service) settledContent(e *schema.Elicitation, sentence string, outcome map[string]any) (map[string]any, error) {
+func (s *Service) settledContent(e *schema.Elicitation, end ending) (map[string]any, error) {
 	full, err := e.Build(schema.BuildOptions{MaxBytes: 10 * schema.MaxClearBytes})
 	if err != nil {
 		return nil, err
@@ -110,17 +111,17 @@ func (s *Service) settledContent(e *schema.Elicitation, sentence string, outcome
 		delete(subject, "preview")
 		full["subject"] = subject
 	}
-	text, html := e.SettledBody(sentence)
-	full["body"], full["formatted_body"], full[outcomeKey] = text, html, outcome
-	if size(full) <= schema.MaxClearBytes {
+	text, html := e.SettledBody(end.sentence)
+	full["body"], full["formatted_body"], full[outcomeKey] = text, html, end.outcome
+	if size(full) <= end.maxBytes {
 		return full, nil
 	}
-	full[outcomeKey] = withoutTexts(outcome)
-	if size(full) <= schema.MaxClearBytes {
+	full[outcomeKey] = withoutTexts(end.outcome)
+	if size(full) <= end.maxBytes {
 		return full, nil
 	}
-	short := notice(sentence)
-	short["msgtype"], short[outcomeKey] = "m.text", withoutTexts(outcome)
+	short := notice(end.sentence)
+	short["msgtype"], short[outcomeKey] = "m.text", withoutTexts(end.outcome)
 	return short, nil
 }
 

@@ -34,6 +34,9 @@ func (s *Service) Stands(ctx context.Context, q bridge.Question, p bridge.Postin
 	if e.ID != string(m.ID) || bridge.UserID(e.Sender) != s.hs.bot || e.pruned() {
 		return false, nil
 	}
+	if e, err = s.sends.opened(ctx, e); err != nil {
+		return false, err
+	}
 	return shows(q, m.Item, e), nil
 }
 

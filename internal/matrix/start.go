@@ -44,6 +44,12 @@ func (s *Service) Connect(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("%w: for %s, not for the bot %s", errIdentity, r.Bot, s.hs.bot)
 	}
 	s.introduce(ctx)
+	if s.cipher != nil {
+		if err := s.cipher.begin(ctx); err != nil {
+			return r, fmt.Errorf("begin encryption: %w", err)
+		}
+		s.arrived()
+	}
 	r.Ping = s.ping(ctx, versions)
 	zerolog.Ctx(ctx).Info().Str("bot", string(r.Bot)).Str("ping", r.Ping).Msg("Homeserver reached")
 	return r, nil
@@ -119,5 +125,5 @@ var errIdentity = errors.New("the homeserver takes us for somebody else")
 // token, or knows it as somebody else's.
 func Hopeless(err error) bool {
 	return errors.Is(err, errIdentity) || errors.Is(err, mautrix.MUnknownToken) || errors.Is(err, mautrix.MForbidden) ||
-		errors.Is(err, mautrix.MExclusive)
+		errors.Is(err, mautrix.MExclusive) || errors.Is(err, errPickle) || errors.Is(err, errOtherKeys)
 }

@@ -25,6 +25,18 @@ type Inbox interface {
 	SetAside(ctx context.Context, id bridge.InteractionID, why string) error
 }
 
+// Locked keeps events whose key has not come, so that what is behind them is handled.
+type Locked interface {
+	// LockEvent takes a waiting event out of the inbox until the key of its session comes.
+	LockEvent(ctx context.Context, id bridge.InteractionID, session string) error
+	// UnlockEvents lets what waits for the key of a session in a room be handled again, in its old place.
+	UnlockEvents(ctx context.Context, room bridge.ConversationID, session string, now time.Time) (int, error)
+	// UnlockAllEvents does the same with all that waits for any key.
+	UnlockAllEvents(ctx context.Context, now time.Time) (int, error)
+	// IsLocked says whether an event still waits for its key.
+	IsLocked(ctx context.Context, id bridge.InteractionID) (bool, error)
+}
+
 // Sends remembers what we send, so that nothing is sent twice.
 type Sends interface {
 	// BeginSend saves a send before its first try, or returns the one saved under its key.
@@ -81,6 +93,7 @@ type Links interface {
 type Store interface {
 	Atomically(ctx context.Context, f func(ctx context.Context) error) error
 	Inbox
+	Locked
 	Sends
 	RoomStates
 	Values

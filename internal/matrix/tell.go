@@ -8,8 +8,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge/texts"
 )
 
-// Tell implements [bridge.Channel]: a notice in the question's thread, in reply to what the person did. Nobody is told
-// anything in an encrypted room, where it would stand in clear.
+// Tell implements [bridge.Channel]: a notice in the question's thread, in reply to what the person did.
 func (s *Service) Tell(ctx context.Context, q bridge.Question, p bridge.Posting, c bridge.Courtesy, key string) error {
 	err := s.tell(ctx, q, p, c, key)
 	var retry *bridge.ErrRetry
@@ -25,8 +24,13 @@ func (s *Service) tell(ctx context.Context, q bridge.Question, p bridge.Posting,
 	if err != nil {
 		return err
 	}
-	if v.encrypted || s.machines[c.To] {
+	if v.encrypted && s.cipher == nil || s.machines[c.To] {
 		return nil
+	}
+	if bridge.Code(c.Code) == bridge.CodeUnreadable {
+		if locked, err := s.store.IsLocked(ctx, c.About); err != nil || !locked {
+			return err
+		}
 	}
 	content := notice(courtesySentence(v, q, c))
 	content["m.mentions"] = map[string]any{"user_ids": []string{string(c.To)}}

@@ -41,14 +41,18 @@ func (s *Service) putTransaction(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var events []json.RawMessage
+	var news pushedNews
 	if err == nil {
-		events, err = readTransaction(body)
+		events, news, err = readTransaction(body)
 	}
 	if err != nil {
 		mautrix.MNotJSON.WithMessage("The body is not a transaction").Write(w)
 		return
 	}
-	if err := s.keep(r, events); err != nil {
+	if err = s.keep(r, events); err == nil {
+		err = s.keepPushed(ctx, news)
+	}
+	if err != nil {
 		zerolog.Ctx(ctx).Error().Err(err).Str("transaction_id", r.PathValue("txnID")).Msg("Could not store a transaction")
 		mautrix.MUnknown.WithMessage("The events could not be stored").Write(w)
 		return

@@ -89,3 +89,5 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 
 // CheckServing is one look at the serving lock.
 func (s *Store) CheckServing(ctx context.Context) error { return s.checkServing(ctx) }
+
+var KeyTables = keyTables

@@ -77,6 +77,10 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 		e.Raw, e.Aside = json.RawMessage(raw), i == 1
 		must(s.StoreEvents(t.Context(), []bridge.Incoming{e}))(t)
 	}
+	sealed := incoming(bridge.InteractionID("$sealed-"+words), room)
+	sealed.Raw = json.RawMessage(`{"event_id":"$e","room_id":"!r","type":"m.room.encrypted","sender":"` + string(who) + `","content":{"ciphertext":"` + words + ` sealed"}}`)
+	must(s.StoreEvents(t.Context(), []bridge.Incoming{sealed}))(t)
+	noError(t, s.LockEvent(t.Context(), sealed.ID, "session"))
 	for conv, membership := range map[bridge.ConversationID]string{"!in:example.org": "join", "!left:example.org": "leave"} {
 		noError(t, s.PutState(t.Context(), bridge.StateRecord{Conversation: conv, Type: "m.room.member", Key: string(who), Sender: who, SentAt: start,
 			Content: json.RawMessage(`{"membership":"` + membership + `","displayname":"` + words + ` in ` + membership + `"}`)}))
@@ -102,7 +106,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 2, Tokens: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 3, Tokens: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -117,7 +121,7 @@ func TestForgetPerson(t *testing.T) {
 		if got := must(s.Mentions(t.Context(), string(ada)))(t); !slices.Equal(got, stays) {
 			t.Errorf("she is still in %v", got)
 		}
-		for _, words := range []string{"Ada typed", "Ada comment", "Ada input", "Ada name", "$Ada", "Ada picked", "Ada waits", "Ada half", "Ada said", "Ada was told", "Ada in leave"} {
+		for _, words := range []string{"Ada typed", "Ada comment", "Ada input", "Ada name", "$Ada", "Ada picked", "Ada waits", "Ada half", "Ada said", "Ada sealed", "Ada was told", "Ada in leave"} {
 			if got := must(s.Mentions(t.Context(), words))(t); len(got) > 0 {
 				t.Errorf("%q is still in %v", words, got)
 			}
@@ -130,7 +134,7 @@ func TestForgetPerson(t *testing.T) {
 			noError(t, s.Checkpoint(t.Context()))
 			for _, suffix := range []string{"", "-wal"} {
 				file := must(os.ReadFile(d.Path + suffix))(t)
-				for _, words := range []string{"Ada typed", "Ada comment", "Ada name", "Ada picked", "Ada half", "Ada said", "Ada was told", "hint/" + string(ada)} {
+				for _, words := range []string{"Ada typed", "Ada comment", "Ada name", "Ada picked", "Ada half", "Ada said", "Ada sealed", "Ada was told", "hint/" + string(ada)} {
 					if bytes.Contains(file, []byte(words)) {
 						t.Errorf("%q is still in the file%s", words, suffix)
 					}
@@ -177,7 +181,7 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body",
+	"responses": "body", "locked_events": "raw",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",

@@ -90,6 +90,28 @@ func (f *forgetting) events(ctx context.Context) error {
 	})
 }
 
+// locked forgets what they said whose key never came.
+func (f *forgetting) locked(ctx context.Context) error {
+	type row struct {
+		id  string
+		raw json.RawMessage
+	}
+	all := pages[row]{
+		query: `SELECT id, raw FROM locked_events WHERE id > $1 ORDER BY id LIMIT $2`, first: "",
+		scan: func(from dbutil.Scannable) (r row, err error) {
+			err = from.Scan(&r.id, raw(&r.raw))
+			return r, err
+		},
+		key: func(r row) any { return r.id },
+	}
+	return all.each(ctx, f.Store, func(r row) error {
+		if !f.Reader.SaidBy(r.raw, f.ID) {
+			return nil
+		}
+		return f.erase(ctx, &f.found.Events, some{table: `locked_events`, where: `id = $1`, args: []any{r.id}})
+	})
+}
+
 // notices takes back what they were still to be told.
 func (f *forgetting) notices(ctx context.Context) error {
 	type row struct {

@@ -34,7 +34,7 @@ func TestRedactionSync(t *testing.T) {
 	}
 	r.server.mu.Unlock()
 	for range 2 {
-		noError(t, r.syncOnce(t.Context()))
+		noError(t, r.syncOnce(t.Context(), r.engine))
 	}
 	if token, err := r.db.Value(t.Context(), valueSyncToken); err != nil || token != "s2" {
 		t.Fatalf("the token is %q, %v", token, err)
@@ -53,7 +53,7 @@ func TestPushedRedactionsEndTheSync(t *testing.T) {
 	r.put("1", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"$x"}`))
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	r.syncRedactions(ctx)
+	r.sync(ctx, r.engine)
 	if ctx.Err() != nil {
 		t.Error("still syncing")
 	}

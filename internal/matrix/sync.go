@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,18 +32,25 @@ const (
 	longestSyncOf = 5 * time.Minute
 )
 
-// syncRedactions reads redactions by /sync until ctx ends, for homeservers that never push them; it stops by itself once
-// the homeserver has pushed one. They go through the inbox like everything else.
-func (s *Service) syncRedactions(ctx context.Context) {
+// sync reads by /sync what is not pushed, until ctx ends: redactions, which some homeservers never push; and, where there is
+// encryption, messages between devices and whose devices changed. It stops by itself once the homeserver has pushed all
+// of these. Everything goes through the inbox.
+func (s *Service) sync(ctx context.Context, engine Engine) {
+	if s.cipher != nil {
+		select {
+		case <-ctx.Done():
+		case <-s.cipher.begun():
+		}
+	}
 	wait := syncBackOff
 	for ctx.Err() == nil {
-		pushed, err := s.store.Value(ctx, valueRedactionsPushed)
-		if err == nil && pushed != "" {
-			zerolog.Ctx(ctx).Debug().Msg("The homeserver pushes redactions; not syncing for them")
+		needed, err := s.needsSync(ctx)
+		if err == nil && !needed {
+			zerolog.Ctx(ctx).Debug().Msg("The homeserver pushes everything; not syncing")
 			return
 		}
 		if err == nil {
-			err = s.syncOnce(ctx)
+			err = s.syncOnce(ctx, engine)
 		}
 		if err == nil {
 			wait = syncBackOff
@@ -51,7 +59,15 @@ func (s *Service) syncRedactions(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not sync for redactions")
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not sync")
+		if errors.Is(err, mautrix.MUnknownToken) && s.cipher != nil {
+			if err := s.cipher.relogin(ctx, s.cipher.device().cli.AccessToken); err != nil {
+				zerolog.Ctx(ctx).Warn().Err(err).Msg("Could not log the bot's device in again")
+			} else if wait == syncBackOff {
+				wait = 2 * wait // unless it was refused just before, too
+				continue
+			}
+		}
 		var retry *bridge.ErrRetry
 		if errors.As(err, &retry) {
 			wait = max(wait, retry.After)
@@ -64,9 +80,23 @@ func (s *Service) syncRedactions(ctx context.Context) {
 	}
 }
 
+// needsSync says whether there is something that the homeserver was not seen to push. Of messages between devices that
+// was seen since we started: a homeserver may be set up anew.
+func (s *Service) needsSync(ctx context.Context) (bool, error) {
+	if s.cipher != nil && !s.pushes.all() {
+		return true, nil
+	}
+	if s.cfg.Redactions == RedactionsPushed {
+		return false, nil
+	}
+	pushed, err := s.store.Value(ctx, valueRedactionsPushed)
+	return pushed == "", err
+}
+
 type syncAnswer struct {
 	NextBatch string `json:"next_batch"`
-	Rooms     struct {
+	deviceNews
+	Rooms struct {
 		Join map[string]struct {
 			Timeline struct {
 				Events    []jsonEvent `json:"events"`
@@ -77,9 +107,20 @@ type syncAnswer struct {
 	} `json:"rooms"`
 }
 
-// syncOnce takes one answer: its redactions are stored before its token is, so none is lost. The first one only says
-// where now is.
-func (s *Service) syncOnce(ctx context.Context) error {
+// deviceNews is what concerns encryption, in a sync as in a transaction.
+type deviceNews struct {
+	ToDevice struct {
+		Events []json.RawMessage `json:"events"`
+	} `json:"to_device"`
+	DeviceLists struct {
+		Changed []bridge.UserID `json:"changed"`
+	} `json:"device_lists"`
+	KeyCounts map[string]int `json:"device_one_time_keys_count"`
+}
+
+// syncOnce takes one answer: what it says is stored before its token is, so none is lost. Of redactions, the first one only
+// says where now is.
+func (s *Service) syncOnce(ctx context.Context, engine Engine) error {
 	since, err := s.store.Value(ctx, valueSyncToken)
 	if err != nil {
 		return err
@@ -92,13 +133,22 @@ func (s *Service) syncOnce(ctx context.Context) error {
 	callCtx, cancel := context.WithTimeout(ctx, syncWait+s.hs.timeout)
 	defer cancel()
 	var answer syncAnswer
-	if err := s.hs.callWithin(callCtx, http.MethodGet, mautrix.ClientURLPath{"v3", "sync"}, query, nil, &answer); err != nil {
+	as := s.hs
+	if s.cipher != nil {
+		as = s.cipher.device()
+	}
+	if err := as.callWithin(callCtx, http.MethodGet, mautrix.ClientURLPath{"v3", "sync"}, query, nil, &answer); err != nil {
 		return err
 	}
 	if answer.NextBatch == "" {
 		return errors.New("the homeserver gave no token")
 	}
-	if since != "" {
+	if s.cipher != nil {
+		if err := s.keepKeys(ctx, engine, answer.deviceNews); err != nil {
+			return err
+		}
+	}
+	if since != "" && s.cfg.Redactions != RedactionsPushed {
 		for room, news := range answer.Rooms.Join {
 			conv := bridge.ConversationID(room)
 			redactions := news.Timeline.Events
