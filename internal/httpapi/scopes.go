@@ -77,7 +77,9 @@ func (s *server) reading(next readerHandler) handler {
 }
 
 // readRefused records that something was not read. What a reader tries is in no context: many wait for long, and each
-// keeps its own.
+// keeps its own. For the same reason it is no part of its callers, whose stacks it would make larger.
+//
+//go:noinline
 func (s *server) readRefused(r *http.Request, who reader, err error) {
 	if err != nil {
 		r, a := s.attempt(r, bridge.Token{ID: who.token, Agent: who.agent}, bridge.AuditReadRefused)

@@ -18,7 +18,7 @@ var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
 // A settling in this process wakes it. It also looks again every Config.Reread: only for what another process on the
 // same database settles, which the hub cannot know.
 func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
-	a, err := apart(func() (a awaited, err error) {
+	a, err := apart(func() (a *awaited, err error) {
 		err = s.reading(func(_ http.ResponseWriter, r *http.Request, who reader) error {
 			a, err = awaitedBy(r, who)
 			return err
@@ -37,17 +37,17 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
 }
 
 // awaitedBy reads what is waited for, and how long.
-func awaitedBy(r *http.Request, who reader) (awaited, error) {
+func awaitedBy(r *http.Request, who reader) (*awaited, error) {
 	id, err := questionID(r)
 	if err != nil {
-		return awaited{}, err
+		return nil, err
 	}
 	p, err := paramsOf(r)
 	if err != nil {
-		return awaited{}, err
+		return nil, err
 	}
 	seconds, err := p.int("timeout", holdSeconds)
-	return awaited{who, id, time.Duration(seconds) * time.Second}, err
+	return &awaited{who, id, time.Duration(seconds) * time.Second}, err
 }
 
 // replyQuestion is no part of wait, because a question that is handled by value takes a large stack.
@@ -65,7 +65,7 @@ type awaited struct {
 
 // await subscribes, then reads, then sleeps, until the question is settled, the time is over, the server shuts down or
 // the client is gone.
-func (s *server) await(w http.ResponseWriter, r *http.Request, a awaited) (*bridge.Question, error) {
+func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (*bridge.Question, error) {
 	ctx := r.Context()
 	// The server's WriteTimeout counts from the end of the request's header and would cut the wait. Where a deadline
 	// cannot be set, there is none.
