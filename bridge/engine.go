@@ -38,7 +38,7 @@ const (
 	ByReplyComplete ByReply = "complete"
 )
 
-// Parts is what an engine is made of. Quota, Owed, Deadline and Observer may be nil.
+// Parts is what an engine is made of. Quota, Owed, Deadline, Observer and Auditor may be nil.
 type Parts struct {
 	Store      Store
 	Channel    Channel
@@ -56,6 +56,7 @@ type Parts struct {
 	Owed     func()
 	Deadline func(time.Time)
 	Observer Observer
+	Auditor  Auditor
 }
 
 // Engine is the one place where questions are asked, moved on and settled. All its methods may be called at once.
@@ -74,6 +75,9 @@ func NewEngine(p Parts) *Engine {
 	}
 	if p.Observer == nil {
 		p.Observer = unobserved{}
+	}
+	if p.Auditor == nil {
+		p.Auditor = Unaudited{}
 	}
 	return &Engine{p}
 }
@@ -121,6 +125,7 @@ func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
 		Str("asker", string(q.Asker)).Msg("Question asked")
 	e.Observer.Asked()
+	e.recordAsked(ctx, q)
 	e.Owed()
 	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
@@ -217,7 +222,7 @@ func withdrawal(id QuestionID, at time.Time) Settlement {
 // Expire settles what is overdue, at most limit questions, and says how many it was. A thousand may be due at once, so
 // only what a feature has to know is read of them.
 func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
-	var expired []QuestionID
+	var expired []Lapsed
 	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
 		var err error
 		now := e.Clock.Now()
@@ -225,19 +230,21 @@ func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		closings := make([]Effect, 0, len(expired))
-		for _, id := range expired {
-			if err := e.settlingOf(ctx, id); err != nil {
+		for _, q := range expired {
+			if err := e.settlingOf(ctx, q.ID); err != nil {
 				return err
 			}
-			closings = append(closings, closing(id, now))
+			closings = append(closings, closing(q.ID, now))
 		}
 		return e.Store.AddEffects(ctx, closings...)
 	})
 	if err != nil {
 		return 0, err
 	}
-	for _, id := range expired {
-		e.ended(ctx, id, Expired)
+	nobody := Origin{}.In(ctx) // whoever came by just now did not do it
+	for _, q := range expired {
+		e.ended(ctx, q.ID, Expired)
+		e.record(nobody, AuditRecord{Action: AuditExpired, Question: q.ID, Conversation: q.Conversation, Agent: q.Asker})
 	}
 	if len(expired) > 0 {
 		e.Owed()
@@ -308,6 +315,7 @@ func closing(id QuestionID, at time.Time) Effect {
 func (e *Engine) told(ctx context.Context, settled ...Question) {
 	for _, q := range settled {
 		e.ended(ctx, q.ID, q.State)
+		e.recordSettled(ctx, q)
 	}
 	if len(settled) > 0 {
 		e.Owed()

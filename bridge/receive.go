@@ -138,7 +138,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	}
 	s := Settlement{Question: r.q.ID, State: Answered, Revision: r.q.Revision, Answer: &answer, At: answer.At}
 	retry := false
-	_, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+	q, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		if retry = !won && q.State == Pending; retry { // at another revision, or overdue: read it again
 			return nil
 		}
@@ -151,6 +151,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	})
 	if err == nil && !retry {
 		e.Owed()
+		e.recordLost(ctx, r, q, won)
 	}
 	if won {
 		e.Observer.Replied(e.Clock.Now().Sub(r.in.ReceivedAt))
@@ -160,7 +161,7 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 
 func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, DismissedBy: r.in.Sender, At: e.Clock.Now()}
-	_, _, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
+	q, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
 		var err error
 		if won { // seen again, the same event is nothing to tell them
@@ -173,6 +174,9 @@ func (e *Engine) dismiss(ctx context.Context, r *reception) error {
 		}
 		return e.Store.FinishInteraction(ctx, r.in.ID)
 	})
+	if err == nil {
+		e.recordLost(ctx, r, q, won)
+	}
 	return err
 }
 
@@ -291,6 +295,9 @@ func (e *Engine) tell(ctx context.Context, r *reception, c Courtesy) error {
 	})
 	if err == nil {
 		e.Owed()
+		if !rights.Machine {
+			e.recordAttempt(ctx, r, c)
+		}
 	}
 	return err
 }

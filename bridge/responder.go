@@ -104,12 +104,16 @@ func (e *Engine) mayAnswer(ctx context.Context, who UserID, q Question) (bool, e
 // there. Whoever comes late gets the question as it was settled, without an error. Errors are *Error as [Engine.Show],
 // [Question.Accepts] and [Question.Allows] give them, or *ErrRetry; the question stays pending then.
 func (e *Engine) Answer(ctx context.Context, who UserID, id QuestionID, c Choice) (Question, error) {
-	q, err := e.Show(ctx, who, id)
-	if err != nil || q.State.Terminal() {
-		return q, err
-	}
 	if c.Via != ViaAPI {
 		c.Via = ViaOpenID
+	}
+	q, err := e.Show(ctx, who, id)
+	if err != nil {
+		return q, err
+	}
+	if q.State.Terminal() {
+		e.recordLate(ctx, q, who, c.Via)
+		return q, nil
 	}
 	r, err := e.permitted(ctx, q, who, q.matters(c))
 	if err != nil {
@@ -119,9 +123,12 @@ func (e *Engine) Answer(ctx context.Context, who UserID, id QuestionID, c Choice
 	if err != nil {
 		return Question{}, err
 	}
-	q, _, err = e.settle(ctx, Settlement{Question: id, State: Answered, Revision: -1, Answer: &answer, At: answer.At}, nil)
+	q, won, err := e.settle(ctx, Settlement{Question: id, State: Answered, Revision: -1, Answer: &answer, At: answer.At}, nil)
 	if err == nil && e.overdue(q) { // it expired between the look at the clock and the update
 		q, err = e.expireNow(ctx, q)
+	}
+	if err == nil && !won {
+		e.recordLate(ctx, q, who, c.Via)
 	}
 	return q, err
 }

@@ -42,11 +42,15 @@ func (e *Engine) Adopt(ctx context.Context, q Question, event InteractionID) err
 	}
 	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("asker", string(q.Asker)).Msg("Question adopted")
 	e.Observer.Asked()
+	e.recordAsked(ctx, q)
 	e.Owed()
 	e.told(ctx, superseded...)
 	e.Deadline(q.ExpiresAt)
 	return nil
 }
+
+// ReasonEdited is why a question was cancelled whose carrier edited it.
+const ReasonEdited = "edited"
 
 // CarrierEdited cancels the pending question that a carrier posted as this message, because what people would answer is
 // no longer what stands there. Any other message is left alone. It may be called again.
@@ -55,7 +59,7 @@ func (e *Engine) CarrierEdited(ctx context.Context, conv ConversationID, m Messa
 	if err != nil || !ok || q.Carried == nil || q.Carried.By != by || q.Carried.Message != m || q.State.Terminal() {
 		return err
 	}
-	s := Settlement{Question: q.ID, State: Cancelled, Revision: -1, CancelledBy: ByAsker, Reason: "edited", At: e.Clock.Now()}
+	s := Settlement{Question: q.ID, State: Cancelled, Revision: -1, CancelledBy: ByAsker, Reason: ReasonEdited, At: e.Clock.Now()}
 	_, _, err = e.settle(ctx, s, nil)
 	return err
 }

@@ -45,7 +45,7 @@ type Store interface {
 	Settle(ctx context.Context, s Settlement) (q Question, won bool, err error)
 	// ExpireDue settles every pending question whose deadline is at or before now, at most limit, the earliest first, and
 	// says which.
-	ExpireDue(ctx context.Context, now time.Time, limit int) ([]QuestionID, error)
+	ExpireDue(ctx context.Context, now time.Time, limit int) ([]Lapsed, error)
 	// NextDeadline is the earliest deadline of a pending question; ok is false when there is none.
 	NextDeadline(ctx context.Context) (at time.Time, ok bool, err error)
 	// SetDelivery records how far a question came.
@@ -115,6 +115,13 @@ type Outbox interface {
 	FailEffect(ctx context.Context, id int64, why string) error
 	// NextEffect is when the next effect can be claimed; ok is false when there is none.
 	NextEffect(ctx context.Context) (at time.Time, ok bool, err error)
+}
+
+// Lapsed is a question that expired.
+type Lapsed struct {
+	ID           QuestionID
+	Asker        AgentID
+	Conversation ConversationID
 }
 
 // Settlement is the one move into a terminal state.

@@ -123,7 +123,7 @@ var settling = []promise{
 				var err error
 				switch i {
 				case 0:
-					var expired []bridge.QuestionID
+					var expired []bridge.Lapsed
 					expired, err = k.ExpireDue(k.Context(), q.ExpiresAt, 10)
 					won = len(expired) > 0
 				case 1:
@@ -171,6 +171,10 @@ var settling = []promise{
 	}},
 }
 
+func lapsed(q bridge.Question) bridge.Lapsed {
+	return bridge.Lapsed{ID: q.ID, Asker: q.Asker, Conversation: q.Conversation}
+}
+
 var deadlines = []promise{
 	{"what is due expires, at the deadline and after", func(k *kit) {
 		a, b, c := k.ask(), k.ask(), k.ask() // deadlines a millisecond apart
@@ -179,7 +183,7 @@ var deadlines = []promise{
 		for _, q := range []*bridge.Question{&a, &b} {
 			q.State, q.SettledAt = bridge.Expired, &at
 		}
-		k.is("expired", expired, []bridge.QuestionID{a.ID, b.ID})
+		k.is("expired", expired, []bridge.Lapsed{lapsed(a), lapsed(b)})
 		k.is("stored", k.stored(a.ID), a)
 		k.is("stored", k.stored(b.ID), b)
 		k.is("the third", k.stored(c.ID), c)
@@ -188,7 +192,7 @@ var deadlines = []promise{
 	{"at most the limit expire, the earliest first", func(k *kit) {
 		a, b, _ := k.ask(), k.ask(), k.ask()
 		expired := got(k.ExpireDue(k.Context(), start.Add(2*time.Hour), 2))(k)
-		k.is("first", expired, []bridge.QuestionID{a.ID, b.ID})
+		k.is("first", expired, []bridge.Lapsed{lapsed(a), lapsed(b)})
 		k.is("rest", len(got(k.ExpireDue(k.Context(), start.Add(2*time.Hour), 2))(k)), 1)
 	}},
 	{"what is settled does not expire", func(k *kit) {

@@ -100,6 +100,9 @@ func writeLeft(w io.Writer, f app.Forgotten) {
 	for _, setting := range f.Settings {
 		fmt.Fprintf(w, "Left: the configuration names them at %s.\n", setting)
 	}
+	if f.Audited {
+		fmt.Fprintln(w, "Left: the audit log, which is never changed and names whoever answered.")
+	}
 	if f.LogLeft {
 		fmt.Fprintln(w, "Left: SQLite's log may hold rows as they were, until the bridge empties it, within five minutes.")
 	}

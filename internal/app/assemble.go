@@ -41,6 +41,7 @@ type parts struct {
 	hooks    *hooks
 	metrics  *metrics.Metrics
 	api      httpapi.Config
+	audited  func() error                        // closes the audit log
 	around   func(api http.Handler) http.Handler // what tests put around the API; nil for nothing
 }
 
@@ -52,7 +53,12 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version)}
+	auditor, audited, err := openAudit(cfg)
+	if err != nil {
+		_ = store.Close()
+		return nil, err
+	}
+	b := &parts{store: store, hub: wait.NewHub(), metrics: metrics.New(opts.Version), audited: audited}
 	b.metrics.Watch(metrics.Sources{Load: store.Load, Waits: b.hub.Waiting})
 	if err := store.ReleaseEffects(ctx, clock.Now()); err != nil {
 		b.close()
@@ -60,7 +66,7 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	}
 	channel := channelConfig(cfg, opts.Registration)
 	channel.Encryption = encryption(cfg, store)
-	channel.Limited = b.metrics.Limited
+	channel.Limited, channel.Audit = b.metrics.Limited, auditor
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
 		b.close()
 		return nil, err
@@ -89,12 +95,13 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
 		Features:         b.hooks.features(), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		Auditor: auditor,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg),
-		Observe: func(route string, status int, took time.Duration) { b.metrics.Request("api", route, status, took) },
+		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},
@@ -104,12 +111,18 @@ func assemble(ctx context.Context, opts Options) (*parts, error) {
 	return b, nil
 }
 
+// requested counts a request to the API.
+func (b *parts) requested(route string, status int, took time.Duration) {
+	b.metrics.Request(metrics.Request{Listener: "api", Route: route, Status: status, Took: took})
+}
+
 // close moves what is left in SQLite's log into the database, and closes that.
 func (b *parts) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = b.store.Checkpoint(ctx) // what it leaves there is read at the next start
 	_ = b.store.Close()
+	_ = b.audited()
 }
 
 // owed wakes whoever does what a commit added.

@@ -24,8 +24,9 @@ type Finding struct {
 const checkTimeout = 10 * time.Second
 
 // Check tries everything that the bridge needs at run time: the homeserver, the bot's token, being called back, the
-// configured rooms, signing in, the webhooks, the database, and the keys of encrypted rooms. It changes nothing beside making or
-// upgrading the database. One finding follows another even if it fails, except where the first makes the next meaningless.
+// configured rooms, signing in, the webhooks, the database, the keys of encrypted rooms, and the audit log. It changes nothing
+// beside making or upgrading the database, and making the audit log. One finding follows another even if it fails, except where
+// the first makes the next meaningless.
 func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Finding {
 	c := &check{cfg: cfg, reg: reg, http: &http.Client{Timeout: checkTimeout}}
 	if c.known = c.versions(ctx) && c.whoami(ctx); c.known {
@@ -40,6 +41,7 @@ func Check(ctx context.Context, cfg config.Config, reg config.Registration) []Fi
 			c.encryption(ctx)
 		}
 	}
+	c.audit()
 	return c.findings
 }
 

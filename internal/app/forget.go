@@ -36,6 +36,8 @@ type Forgotten struct {
 	Mentions []sqlstore.Mention
 	// Settings are those of the configuration that name them.
 	Settings []string
+	// Audited says that there is an audit log, which may name them.
+	Audited bool
 	// LogLeft says that SQLite's write-ahead log could not be emptied yet: it may hold rows as they were. Whoever serves
 	// the database empties it within five minutes, and at its end.
 	LogLeft bool
@@ -56,7 +58,7 @@ func Forget(ctx context.Context, cfg config.Config, who string, dry bool) (Forgo
 	}
 	defer store.Close()
 	person := sqlstore.Person{ID: bridge.UserID(who), Reader: reader{}, Dry: dry}
-	f := Forgotten{Settings: cfg.Naming(who)}
+	f := Forgotten{Settings: cfg.Naming(who), Audited: cfg.Audit.File != ""}
 	if f.Traces, err = store.ForgetPerson(ctx, person); err != nil || dry {
 		return f, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,6 +18,7 @@ import (
 // Tokens are the bearer tokens of agents and of people who answer, as the token commands manage them, also while the bridge runs.
 type Tokens struct {
 	book  httpapi.TokenBook
+	cfg   config.Config
 	close func() error
 }
 
@@ -54,7 +56,7 @@ func OpenTokens(ctx context.Context, cfg config.Config) (*Tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tokens{book: store, close: store.Close}, nil
+	return &Tokens{book: store, cfg: cfg, close: store.Close}, nil
 }
 
 // Close closes the database.
@@ -69,7 +71,8 @@ func (t *Tokens) Add(ctx context.Context, g Grant) (secret string, kept Token, e
 	if err != nil {
 		return "", Token{}, err
 	}
-	if err := t.book.AddToken(ctx, kept); err != nil {
+	err = t.recorded(ctx, bridge.AuditTokenAdded, func() (Token, error) { return kept, t.book.AddToken(ctx, kept) })
+	if err != nil {
 		return "", Token{}, fmt.Errorf("store token: %w", err)
 	}
 	return secret, kept, nil
@@ -86,5 +89,30 @@ func (t *Tokens) Valid(ctx context.Context, secret string) (bool, error) {
 
 // Revoke ends a token at once; found is false when there is none of this id.
 func (t *Tokens) Revoke(ctx context.Context, id string) (found bool, err error) {
-	return t.book.RevokeToken(ctx, id, time.Now().Truncate(time.Millisecond))
+	err = t.recorded(ctx, bridge.AuditTokenRevoked, func() (Token, error) {
+		found, err = t.book.RevokeToken(ctx, id, time.Now().Truncate(time.Millisecond))
+		if err == nil && !found {
+			return Token{}, nil
+		}
+		return Token{ID: id}, err
+	})
+	return found, err
+}
+
+// recorded does something to a token and tells the audit log, unless it was none. It is not done where the log cannot be
+// opened. A command has no log: what else goes wrong is said where its user looks.
+func (t *Tokens) recorded(ctx context.Context, action bridge.AuditAction, do func() (Token, error)) error {
+	auditor, closeLog, err := openAuditBeside(t.cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeLog() }()
+	done, err := do()
+	if err != nil || done.ID == "" {
+		return err
+	}
+	auditor.Record(zerolog.New(os.Stderr).WithContext(ctx), bridge.AuditRecord{
+		At: time.Now(), Action: action, Agent: done.Agent, User: done.User, Via: bridge.ViaCommand, Origin: bridge.Origin{Token: done.ID},
+	})
+	return nil
 }

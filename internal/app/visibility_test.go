@@ -19,6 +19,7 @@ import (
 type twoAgents struct {
 	*served
 	cd       string          // the token of the other agent
+	away     string          // the token of one that may read everything in another room
 	pending  schema.Question // asked under a key
 	answered schema.Question
 	approval schema.Question
@@ -44,6 +45,7 @@ func newTwoAgents(t *testing.T, d config.Database) *twoAgents {
 	s := &twoAgents{served: serve(t, arrangement{database: d})}
 	s.client.Timeout = 15 * time.Second // a wait that is let in, though not its own, would hold for longer
 	s.cd = s.grant(Grant{Agent: "cd", Rooms: []string{"*"}})
+	s.away = s.grant(Grant{Agent: "away", Rooms: []string{"!dev:" + benchDomain}, Scopes: []string{"ask", "read", "read:room", "cancel"}})
 	s.pending = s.asked(call{path: opsQuestions, token: s.token, body: correlated, key: sharedKey})
 	s.answered, s.approval = s.ask(s.token, correlated), s.ask(s.token, approvalOf("elc_shared", "sha256:aa", 1))
 	s.call(call{method: http.MethodPost, path: "/api/questions/" + s.answered.ID + "/answer", token: s.person(dana), body: `{"value":"approve"}`})
@@ -83,16 +85,23 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 	})
 }
 
-// knowsNoQuestion calls a route about one question as the other agent: the answer is the one for a question that there is
+// knowsNoQuestion calls a route about one question as another agent: the answer is the one for a question that there is
 // not, to the letter.
 func (s *twoAgents) knowsNoQuestion(method, path string) {
+	s.t.Helper()
+	for _, token := range []string{s.cd, s.away} {
+		s.knowsNone(method, path, token)
+	}
+}
+
+func (s *twoAgents) knowsNone(method, path, token string) {
 	s.t.Helper()
 	about := func(id, key string) reply {
 		at := strings.Replace(path, "{id}", id, 1)
 		if strings.HasSuffix(path, "/wait") {
 			at += "?timeout=30"
 		}
-		r := s.call(call{method: method, path: at, token: s.cd, key: key})
+		r := s.call(call{method: method, path: at, token: token, key: key})
 		r.header.Del("Date")
 		return r
 	}
@@ -129,6 +138,14 @@ func (s *twoAgents) listsItsOwn() {
 				s.t.Errorf("the list by %q has another's question", query)
 			}
 		}
+	}
+	for _, token := range []string{s.cd, s.away} {
+		if r := s.call(call{method: http.MethodGet, path: "/api/agent/questions?room=OPS", token: token}); r.status != http.StatusForbidden {
+			s.t.Errorf("the list of the room: %d %s", r.status, r.body)
+		}
+	}
+	if found := s.page(s.away, ""); len(found.Questions) != 0 {
+		s.t.Errorf("who has asked nothing finds %+v", found)
 	}
 	if found := s.page(s.cd, "correlation_id=rel-2.4"); len(found.Questions) == 0 || found.Questions[0].ID != own {
 		s.t.Errorf("by its own correlation id it finds %+v", found)

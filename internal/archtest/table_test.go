@@ -40,6 +40,7 @@ var imports = []row{
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
 	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema"}},
 	{packages: []string{"internal/egress"}},
+	{packages: []string{"internal/audit"}, own: []string{"bridge"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue", "internal/wait", "internal/outbox", "internal/sweep"},
 		own:      []string{"bridge"}, outside: []string{zerolog},

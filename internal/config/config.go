@@ -25,6 +25,7 @@ type Config struct {
 	Bots            []string          `yaml:"bots,omitempty"` // user ids of bots and relays, which never answer
 	Webhooks        []Webhook         `yaml:"webhooks,omitempty"`
 	Egress          Egress            `yaml:"egress,omitempty"`
+	Audit           Audit             `yaml:"audit,omitempty"`
 	Logging         zeroconfig.Config `yaml:"logging"`
 
 	// The tokens of the environment, which [Config.LoadRegistration] puts in place of those of the file.
@@ -140,6 +141,17 @@ const Everybody = "*"
 type Join struct {
 	From []string `yaml:"from"` // user ids and server names; the own server if absent, nobody if empty
 }
+
+// Audit says where the audit log goes.
+type Audit struct {
+	File string `yaml:"file,omitempty"` // its path, or stdout or stderr; "" for none
+}
+
+// Streams that may stand in place of a path in [Audit].
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+)
 
 // Default gives every setting that has a default. What it leaves empty must be set, or means "none".
 func Default() Config {

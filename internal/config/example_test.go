@@ -50,7 +50,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	want.Homeserver, want.API.PublicURL, want.API.TrustedProxies = c.Homeserver, c.API.PublicURL, c.API.TrustedProxies
 	want.Rooms, want.Agents, want.Carriers, want.Bots = c.Rooms, c.Agents, c.Carriers, c.Bots
 	want.WorkspaceAdmins = c.WorkspaceAdmins
-	want.Webhooks, want.Egress = c.Webhooks, c.Egress
+	want.Webhooks, want.Egress, want.Audit = c.Webhooks, c.Egress, c.Audit
 	want.Encryption.PickleKey, want.Encryption.Password, want.Encryption.RoomTrust = c.Encryption.PickleKey, c.Encryption.Password, c.Encryption.RoomTrust
 	want.Join.From, want.Auth.OpenID.Servers = []string{c.Homeserver.Domain}, []string{c.Homeserver.Domain}
 	if !reflect.DeepEqual(c, want) {

@@ -143,6 +143,9 @@ func (c *Config) resolve(folder string) {
 	for i := range c.Logging.Writers {
 		paths = append(paths, &c.Logging.Writers[i].Filename)
 	}
+	if c.Audit.File != Stdout && c.Audit.File != Stderr {
+		paths = append(paths, &c.Audit.File)
+	}
 	for _, path := range paths {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(folder, *path)

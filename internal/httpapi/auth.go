@@ -21,16 +21,23 @@ type agentHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) e
 func (s *server) agent(scope string, next agentHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, err := s.agentToken(r)
-		if err != nil {
+		if t.ID == "" {
 			return err
 		}
-		if !allows(t, scope) {
-			return lacking(scope)
+		r, a := s.attempt(r, t, refusals[scope])
+		switch {
+		case err != nil:
+		case !allows(t, scope):
+			err = lacking(scope)
+		default:
+			err = next(w, r, t)
 		}
-		return next(w, r, t)
+		s.refused(r.Context(), a, err)
+		return err
 	}
 }
 
+// agentToken finds the agent's token of a request. One of another kind comes with the error.
 func (s *server) agentToken(r *http.Request) (bridge.Token, error) {
 	t, err := s.authenticate(r, "Send the agent's token as Authorization: Bearer qb_….")
 	if err == nil && (t.Agent == "" || t.User != "") {
@@ -43,17 +50,21 @@ func (s *server) agentToken(r *http.Request) (bridge.Token, error) {
 type responderHandler func(w http.ResponseWriter, r *http.Request, t bridge.Token) error
 
 // responder lets a request through that carries a person's own token, or a session of theirs. Nothing else of a request
-// says who that is.
-func (s *server) responder(next responderHandler) handler {
+// says who that is. A refusal is recorded as one.
+func (s *server) responder(refusal bridge.AuditAction, next responderHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, err := s.authenticate(r, "Send your own responder token as Authorization: Bearer qu_….")
 		if err != nil {
 			return err
 		}
+		r, a := s.attempt(r, t, refusal)
 		if t.User == "" || t.Agent != "" {
-			return wrongToken("This is for a person's own responder token: an agent's token never answers.")
+			err = wrongToken("This is for a person's own responder token: an agent's token never answers.")
+		} else {
+			err = next(w, r, t)
 		}
-		return next(w, r, t)
+		s.refused(r.Context(), a, err)
+		return err
 	}
 }
 
@@ -109,7 +120,7 @@ func bearer(r *http.Request) (string, bool) {
 }
 
 // room finds the room that a request names, if the token is for it. A room that is not granted is told from one that
-// does not exist.
+// does not exist; it comes with the error.
 func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, error) {
 	if !storable(named) {
 		return Room{}, &bridge.Error{Code: bridge.CodeRoomUnknown, Reason: "there is no such room"}
@@ -140,7 +151,7 @@ func (s *server) room(ctx context.Context, named string, t bridge.Token) (Room, 
 			refusal = err
 		}
 	}
-	return Room{}, refusal
+	return room, refusal
 }
 
 // resolve asks the channel for a room. A failure that is not a refusal is the homeserver's, which may be back soon.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge"
 )
 
 // handler answers a request, or says why it cannot: an error becomes a problem in one place.
@@ -48,7 +49,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 func (s *server) named(r *http.Request) *http.Request {
 	id := rand.Text()
 	log := s.Log.With().Str("request", id).Logger()
-	return r.WithContext(log.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+	return r.WithContext(log.WithContext(bridge.Origin{Request: id}.In(r.Context())))
 }
 
 // answered ends a request that was answered, or panicked.
@@ -166,13 +167,10 @@ func sendProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	_ = write(w, p.Status, problemType, p) // a problem can always be encoded
 }
 
-// requestKey is where a request's context keeps its id.
-type requestKey struct{}
-
 // internalProblem says where in the log the reason is.
 func internalProblem(r *http.Request) *Problem {
 	p := newProblem(codeInternal, internalDetail)
-	if id, ok := r.Context().Value(requestKey{}).(string); ok {
+	if id := bridge.OriginOf(r.Context()).Request; id != "" {
 		p.Instance = "urn:question-bridge:request:" + id
 	}
 	return p

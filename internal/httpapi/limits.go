@@ -54,7 +54,9 @@ func (s *server) spend(budgets ...budget) error {
 	if e == nil {
 		return nil
 	}
-	return newProblem(codeRateLimited, "There were too many "+e.budget.more+" lately. Please wait, and try again.").retryAfter(e.wait)
+	p := newProblem(codeRateLimited, "There were too many "+e.budget.more+" lately. Please wait, and try again.").retryAfter(e.wait)
+	p.again = e.again
+	return p
 }
 
 // quotaAgain is when it may be worth another try after a quota was exceeded: nobody knows when one of the pending

@@ -32,6 +32,7 @@ type Problem struct {
 
 	header http.Header // what the response says besides
 	cause  error       // for the log alone
+	again  bool        // whether it was said to the same one just before
 }
 
 // Error implements error: a handler returns a problem as any other failure.

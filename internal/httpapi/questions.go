@@ -20,6 +20,7 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 		return err
 	}
 	room, err := s.room(ctx, r.PathValue("room"), t)
+	attemptOf(ctx).Conversation = room.ID
 	if err != nil {
 		return err
 	}

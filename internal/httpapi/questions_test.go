@@ -179,7 +179,8 @@ func TestC5DuplicateKeys(t *testing.T) {
 	}
 }
 
-// Field case C8: hostile numbers, depth and size cost next to nothing.
+// Field case C8: hostile numbers, depth and size are refused for what they are. What that costs is measured on a whole
+// bridge.
 func TestC8Numbers(t *testing.T) {
 	h := newHouse(t)
 	var unknown strings.Builder
@@ -201,11 +202,7 @@ func TestC8Numbers(t *testing.T) {
 		"more depth":           {strings.Repeat("[", 100000), 413, "too_large"},
 		"50 MB":                {strings.Repeat(" ", 50<<20), 413, "too_large"},
 	} {
-		start := time.Now()
 		p := h.problem(h.post(opsQuestions, c.body), c.status, c.code)
-		if took := time.Since(start); took > time.Second { // 50 ms on an idle machine
-			t.Errorf("%s took %v", name, took)
-		}
 		if len(p.Errors) != 1 || p.Errors[0].Rule != schema.RuleJSON {
 			t.Errorf("%s: %+v", name, p)
 		}

@@ -31,6 +31,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, t bridge.Token) 
 	if err != nil {
 		return err
 	}
+	attempt := attemptOf(ctx)
+	attempt.Conversation, attempt.Agent = q.Conversation, q.Asker
 	choice, err := dialect.Choice(*body, q)
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type reader struct {
 	agent bridge.AgentID
 	own   bool          // what the agent asked itself
 	rooms *bridge.Token // whose rooms it may read, whoever asked there; nil for none
+	token string        // its id
 }
 
 // readerHandler answers a request that only reads.
@@ -56,17 +57,31 @@ type readerHandler func(w http.ResponseWriter, r *http.Request, who reader) erro
 func (s *server) reading(next readerHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, err := s.agentToken(r)
-		if err != nil {
+		if t.ID == "" {
 			return err
 		}
-		who := reader{agent: t.Agent, own: allows(t, ScopeRead)}
+		who := reader{agent: t.Agent, own: allows(t, ScopeRead), token: t.ID}
 		if allows(t, ScopeReadRoom) {
 			who.rooms = &t
 		}
-		if !who.own && who.rooms == nil {
-			return lacking(ScopeRead)
+		switch {
+		case err != nil:
+		case !who.own && who.rooms == nil:
+			err = lacking(ScopeRead)
+		default:
+			err = next(w, r, who)
 		}
-		return next(w, r, who)
+		s.readRefused(r, who, err)
+		return err
+	}
+}
+
+// readRefused records that something was not read. What a reader tries is in no context: many wait for long, and each
+// keeps its own.
+func (s *server) readRefused(r *http.Request, who reader, err error) {
+	if err != nil {
+		r, a := s.attempt(r, bridge.Token{ID: who.token, Agent: who.agent}, bridge.AuditReadRefused)
+		s.refused(r.Context(), a, err)
 	}
 }
 

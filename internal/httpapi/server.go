@@ -56,6 +56,8 @@ type Config struct {
 	Keys func(ctx context.Context) (certificate.KeyList, error)
 	// Limits are how fast agents and people may act; unlimited if zero.
 	Limits Limits
+	// Audit keeps what is refused here; nil for nobody. The engine has its own.
+	Audit bridge.Auditor
 	// Proxies are the networks of the proxies in front of this API, whose X-Forwarded-For is believed.
 	Proxies []netip.Prefix
 
@@ -77,6 +79,9 @@ const (
 func New(c Config) http.Handler {
 	if c.Clock == nil {
 		c.Clock = bridge.SystemClock{}
+	}
+	if c.Audit == nil {
+		c.Audit = bridge.Unaudited{}
 	}
 	if c.Reread == 0 {
 		c.Reread = 15 * time.Second
@@ -129,9 +134,9 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // reading
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
 		{"POST /api/auth/matrix", s.signIn},
-		{"GET /api/questions/pending", s.responder(s.pending)},
-		{"GET /api/questions/{id}", s.responder(s.show)},
-		{"POST /api/questions/{id}/answer", s.responder(s.answer)},
+		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
+		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
+		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
 		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},

@@ -41,6 +41,12 @@ const SessionLifetime = 15 * time.Minute
 
 // signIn exchanges a Matrix OpenID token for a session. Who that is, the homeserver says, and nothing else of the request.
 func (s *server) signIn(w http.ResponseWriter, r *http.Request) error {
+	err := s.openSession(w, r)
+	s.refused(r.Context(), &bridge.AuditRecord{Action: bridge.AuditSignInRefused, Via: bridge.ViaOpenID}, err)
+	return err
+}
+
+func (s *server) openSession(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	if s.SignIn.Identity == nil {
 		return newProblem(codeSignInOff, "Nobody signs in here with a Matrix OpenID token. Whoever runs the server can make a responder token.")
@@ -70,6 +76,10 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) error {
 		return newProblem(codeOpenIDUsed, "This token was used already: each one signs in once. Ask the homeserver for another one.").
 			with("WWW-Authenticate", invalidToken)
 	}
+	s.Audit.Record(ctx, bridge.AuditRecord{
+		At: now, Action: bridge.AuditSignedIn, User: who, Via: bridge.ViaOpenID,
+		Origin: bridge.Origin{Request: bridge.OriginOf(ctx).Request, Token: session.ID},
+	})
 	zerolog.Ctx(ctx).Info().Str("user_id", string(who)).Str("token", session.ID).Msg("Signed in")
 	return reply(w, http.StatusOK, dialect.ToSession(session, secret, s.SignIn.MayApprove))
 }

@@ -30,6 +30,7 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request) error {
 	}
 	q, err := s.await(w, r, a)
 	if err != nil {
+		s.readRefused(r, a.who, err)
 		return err
 	}
 	return s.replyQuestion(w, r, a.who, q)

@@ -51,30 +51,44 @@ func (w *worker) adopt(ctx context.Context, e event, ev bridge.InboxEvent, carri
 	if err == nil {
 		err = w.engine.Adopt(ctx, q, bridge.InteractionID(e.ID))
 	}
-	var refusal *schema.Refusal
-	var conflict *bridge.Error
-	switch {
-	case errors.As(err, &refusal):
-		log.Warn().Str("carrier", e.Sender).Str("rule", string(refusal.Rule())).Str("why", refusal.Error()).Msg("Refused a carrier's question")
-		f := refusal.Faults[0]
-		at := f.Location
-		if at == "" {
-			at = "the whole content"
-		}
-		err = w.s.refuse(ctx, e, texts.Refused(string(f.Rule), at+" "+f.Reason))
-	case errors.As(err, &conflict):
-		log.Warn().Str("carrier", e.Sender).Str("rule", string(conflict.Code)).Msg("Refused a carrier's question")
-		err = w.s.refuse(ctx, e, texts.Refused(string(conflict.Code), conflict.Reason))
+	rule, why := notAdopted(err)
+	if rule != "" {
+		log.Warn().Str("carrier", e.Sender).Str("rule", rule).Str("why", why).Msg("Refused a carrier's question")
+		err = w.s.refuse(ctx, e, texts.Refused(rule, why))
 	}
 	var limited *bridge.ErrRetry
 	if errors.As(err, &limited) && now.Add(limited.After).Sub(ev.ReceivedAt) > longestRefusal {
 		log.Warn().Err(err).Msg("Not saying that a question was refused: the homeserver makes us wait, and so would everybody in the room")
 		err = nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.finish(ctx, e)
 	}
-	return w.finish(ctx, e)
+	if err == nil && rule != "" {
+		w.s.cfg.Audit.Record(ctx, bridge.AuditRecord{
+			At: now, Action: bridge.AuditAskRefused, Conversation: bridge.ConversationID(e.Room), Agent: carrier.Agent, User: carrier.User,
+			Via: bridge.ViaCarrier, Code: bridge.Code(rule), Event: bridge.InteractionID(e.ID),
+		})
+	}
+	return err
+}
+
+// notAdopted is the rule that refused a carrier's question, and why; "" for what is no refusal.
+func notAdopted(err error) (rule, why string) {
+	var refusal *schema.Refusal
+	var conflict *bridge.Error
+	switch {
+	case errors.As(err, &refusal):
+		f := refusal.Faults[0]
+		at := f.Location
+		if at == "" {
+			at = "the whole content"
+		}
+		return string(f.Rule), at + " " + f.Reason
+	case errors.As(err, &conflict):
+		return string(conflict.Code), conflict.Reason
+	}
+	return "", ""
 }
 
 // longestRefusal is how long what else happens in a room waits for a refusal to be said.

@@ -77,7 +77,7 @@ func outcomeSentence(q bridge.Question, who string) string {
 		return texts.Dismissed
 	case q.CancelledBy == bridge.Superseded:
 		return texts.Superseded
-	case q.Reason == "edited":
+	case q.Reason == bridge.ReasonEdited:
 		return texts.Edited
 	}
 	return texts.Withdrawn

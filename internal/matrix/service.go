@@ -38,6 +38,9 @@ type Config struct {
 	// Redactions says whether the bot syncs for redactions, which some homeservers never push; RedactionsAuto unless set.
 	Redactions Redactions
 
+	// Audit keeps which carriers' questions were refused; nil for nobody.
+	Audit bridge.Auditor
+
 	RequestTimeout time.Duration // of one request to the homeserver; 30 seconds unless set
 	Limited        func()        // called for each 429 of the homeserver; may be nil
 	RoomsAtOnce    int           // how many rooms' events are handled at once; 8 unless set
@@ -113,6 +116,9 @@ func New(cfg Config, store Store, clock bridge.Clock) (*Service, error) {
 	}
 	if cfg.Redactions == "" {
 		cfg.Redactions = RedactionsAuto
+	}
+	if cfg.Audit == nil {
+		cfg.Audit = bridge.Unaudited{}
 	}
 	if cfg.RoomsAtOnce <= 0 {
 		cfg.RoomsAtOnce = 8

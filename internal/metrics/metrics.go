@@ -114,24 +114,31 @@ func (m *Metrics) Webhook(endpoint, result string, took time.Duration) {
 // Limited counts one 429 of the homeserver.
 func (m *Metrics) Limited() { m.limited.Inc() }
 
-// Request counts a request to one of our listeners. Route is a pattern, never a path; "" is a path that there is not.
-// Status is 0 for a client that left before there was an answer.
-func (m *Metrics) Request(listener, route string, status int, took time.Duration) {
+// Request is one that came to one of our listeners.
+type Request struct {
+	Listener string
+	Route    string // its pattern, never its path; "" for a path that there is not
+	Status   int    // 0 for a client that left before there was an answer
+	Took     time.Duration
+}
+
+// Request counts a request.
+func (m *Metrics) Request(r Request) {
+	route, status := r.Route, "none"
 	if route == "" {
 		route = "none"
 	}
-	code := "none"
-	if status != 0 {
-		code = strconv.Itoa(status)
+	if r.Status != 0 {
+		status = strconv.Itoa(r.Status)
 	}
-	m.requests.WithLabelValues(listener, route, code).Observe(took.Seconds())
+	m.requests.WithLabelValues(r.Listener, route, status).Observe(r.Took.Seconds())
 }
 
 // Requests counts every request to a handler that is, or ends in, an [http.ServeMux].
 func (m *Metrics) Requests(listener string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, out := time.Now(), &answered{ResponseWriter: w}
-		defer func() { m.Request(listener, r.Pattern, out.status, time.Since(began)) }()
+		defer func() { m.Request(Request{listener, r.Pattern, out.status, time.Since(began)}) }()
 		next.ServeHTTP(out, r)
 		if out.status == 0 { // then that is what the server answers
 			out.status = http.StatusOK

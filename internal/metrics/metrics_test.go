@@ -41,7 +41,7 @@ func all(load Loader) *Metrics {
 	m.Effect(bridge.EffectRender, "done", time.Second)
 	m.Webhook("ci", "failed", time.Second)
 	m.Limited()
-	m.Request("api", "GET /api/questions/{id}", 200, time.Second)
+	m.Request(Request{"api", "GET /api/questions/{id}", 200, time.Second})
 	return m
 }
 

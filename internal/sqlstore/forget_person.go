@@ -75,18 +75,25 @@ type forgetting struct {
 // rowsAtOnce is how many rows are read at once.
 const rowsAtOnce = 500
 
-// pages gives all rows of a query in the order of their key, which is its first placeholder; the second is a limit.
-func pages[T any](ctx context.Context, s *Store, scan func(dbutil.Scannable) (T, error), query string, key func(T) any, first any, each func(T) error) error {
-	for last := first; ; {
-		rows, err := list(ctx, s, scan, query, last, rowsAtOnce)
+// pages reads a table from end to end, page by page.
+type pages[T any] struct {
+	query string // in the order of a key: $1 is the one that the page comes after, $2 the limit
+	first any    // comes before every key
+	scan  func(dbutil.Scannable) (T, error)
+	key   func(T) any
+}
+
+func (p pages[T]) each(ctx context.Context, s *Store, do func(T) error) error {
+	for last := p.first; ; {
+		rows, err := list(ctx, s, p.scan, p.query, last, rowsAtOnce)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if err := each(row); err != nil {
+			if err := do(row); err != nil {
 				return err
 			}
-			last = key(row)
+			last = p.key(row)
 		}
 		if len(rows) < rowsAtOnce {
 			return nil
@@ -103,21 +110,24 @@ func (f *forgetting) answers(ctx context.Context) error {
 		definition struct{ Target bridge.UserID }
 		answer     struct{ By struct{ ID bridge.UserID } }
 	}
-	scan := func(from dbutil.Scannable) (r row, err error) {
-		err = from.Scan(text(&r.id), text(&r.state), text(&r.dismissed), decoded(&r.definition), decoded(&r.answer))
-		return r, err
+	all := pages[row]{
+		query: `SELECT id, state, dismissed_by, definition, answer FROM questions WHERE id > $1 ORDER BY id LIMIT $2`, first: "",
+		scan: func(from dbutil.Scannable) (r row, err error) {
+			err = from.Scan(text(&r.id), text(&r.state), text(&r.dismissed), decoded(&r.definition), decoded(&r.answer))
+			return r, err
+		},
+		key: func(r row) any { return r.id },
 	}
-	return pages(ctx, f.Store, scan, `SELECT id, state, dismissed_by, definition, answer FROM questions WHERE id > $1 ORDER BY id LIMIT $2`,
-		func(r row) any { return r.id }, "", func(r row) error {
-			switch {
-			case r.definition.Target != f.ID && r.answer.By.ID != f.ID && r.dismissed != f.ID:
-				return nil
-			case r.state == bridge.Pending:
-				f.found.Asked++
-				return nil
-			}
-			return f.question(ctx, r.id)
-		})
+	return all.each(ctx, f.Store, func(r row) error {
+		switch {
+		case r.definition.Target != f.ID && r.answer.By.ID != f.ID && r.dismissed != f.ID:
+			return nil
+		case r.state == bridge.Pending:
+			f.found.Asked++
+			return nil
+		}
+		return f.question(ctx, r.id)
+	})
 }
 
 func (f *forgetting) question(ctx context.Context, id bridge.QuestionID) error {
@@ -172,38 +182,30 @@ func (f *forgetting) rewrite(ctx context.Context, q bridge.Question) error {
 
 // documents clears what was sent, or is to be sent, about a question.
 func (f *forgetting) documents(ctx context.Context, id bridge.QuestionID) (n int, err error) {
-	deliveries, err := f.clear(ctx, id, `SELECT id, body FROM webhook_deliveries WHERE question = $1`,
-		`UPDATE webhook_deliveries SET body = $2 WHERE question = $3 AND id = $1`)
-	if err != nil {
-		return 0, err
-	}
-	// The key of a response is three columns.
-	responses, err := f.clear(ctx, id, `SELECT `+responseKey+`, body FROM responses WHERE question = $1`,
-		`UPDATE responses SET body = $2 WHERE question = $3 AND `+responseKey+` = $1`)
-	return deliveries + responses, err
-}
-
-const responseKey = `agent || ' ' || scope || ' ' || key`
-
-func (f *forgetting) clear(ctx context.Context, id bridge.QuestionID, query, update string) (n int, err error) {
 	type document struct {
 		key  string
 		body []byte
 	}
-	all, err := list(ctx, f.Store, func(row dbutil.Scannable) (d document, err error) {
-		err = row.Scan(&d.key, &d.body)
-		return d, err
-	}, query, id)
-	for _, d := range all {
-		body, changed := f.Reader.ForgetIn(d.body, f.ID)
-		if !changed {
-			continue
+	for table, key := range map[string]string{"webhook_deliveries": `id`, "responses": `agent || ' ' || scope || ' ' || key`} {
+		all, err := list(ctx, f.Store, func(row dbutil.Scannable) (d document, err error) {
+			err = row.Scan(&d.key, &d.body)
+			return d, err
+		}, `SELECT `+key+`, body FROM `+table+` WHERE question = $1`, id)
+		if err != nil {
+			return n, err
 		}
-		if n++; !f.Dry {
-			if _, err := f.exec(ctx, update, d.key, body, id); err != nil {
+		for _, d := range all {
+			body, changed := f.Reader.ForgetIn(d.body, f.ID)
+			if !changed {
+				continue
+			}
+			if n++; f.Dry {
+				continue
+			}
+			if _, err := f.exec(ctx, `UPDATE `+table+` SET body = $3 WHERE question = $1 AND `+key+` = $2`, id, d.key, body); err != nil {
 				return n, err
 			}
 		}
 	}
-	return n, err
+	return n, nil
 }

@@ -171,3 +171,29 @@ func TestForgetPersonPages(t *testing.T) {
 	got := must(s.ForgetPerson(t.Context(), sqlstore.Person{ID: ada, Reader: realReader{}}))(t)
 	equal(t, "answers", got.Answers, many/2)
 }
+
+// peopleIn says what a table holds of people, "" for nothing. ForgetPerson clears what it names, and TestForgetPerson shows
+// that it does.
+var peopleIn = map[string]string{
+	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
+	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
+	"responses": "body",
+
+	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
+	"version": "", "database_owner": "",
+}
+
+// A new table is looked at: what it holds of people has to be forgotten with them.
+func TestForgetPersonKnowsEveryTable(t *testing.T) {
+	s := newSQLite(t).open(t)
+	rows := must(s.Database().Query(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`))(t)
+	defer rows.Close()
+	for rows.Next() {
+		var table string
+		noError(t, rows.Scan(&table))
+		if _, known := peopleIn[table]; !known {
+			t.Errorf("%s is new: let ForgetPerson clear what it holds of people, and say so in peopleIn", table)
+		}
+	}
+	noError(t, rows.Err())
+}

@@ -12,17 +12,20 @@ import (
 
 // prompts clears the postings that wait for something of theirs, whatever became of the questions.
 func (f *forgetting) prompts(ctx context.Context) error {
-	return pages(ctx, f.Store, column[string], `SELECT question FROM postings WHERE question > $1 ORDER BY question LIMIT $2`,
-		func(id string) any { return id }, "", func(id string) error {
-			named, err := f.posting(ctx, bridge.QuestionID(id), false) // most are looked at once, without a lock
-			if err != nil || !named {
-				return err
-			}
-			return f.Atomically(ctx, func(ctx context.Context) error {
-				_, err := f.posting(ctx, bridge.QuestionID(id), false)
-				return err
-			})
+	all := pages[string]{
+		query: `SELECT question FROM postings WHERE question > $1 ORDER BY question LIMIT $2`, first: "",
+		scan: column[string], key: func(id string) any { return id },
+	}
+	return all.each(ctx, f.Store, func(id string) error {
+		named, err := f.posting(ctx, bridge.QuestionID(id), false) // most are looked at once, without a lock
+		if err != nil || !named {
+			return err
+		}
+		return f.Atomically(ctx, func(ctx context.Context) error {
+			_, err := f.posting(ctx, bridge.QuestionID(id), false)
+			return err
 		})
+	})
 }
 
 // posting clears one posting. Outside a transaction it only looks.
@@ -69,17 +72,22 @@ func (f *forgetting) events(ctx context.Context) error {
 		seq int64
 		raw json.RawMessage
 	}
-	scan := func(from dbutil.Scannable) (r row, err error) {
-		err = from.Scan(&r.seq, raw(&r.raw))
-		return r, err
+	all := pages[row]{
+		query: `SELECT seq, raw FROM inbox WHERE seq > $1 AND state <> 'handled' ORDER BY seq LIMIT $2`, first: int64(0),
+		scan: func(from dbutil.Scannable) (r row, err error) {
+			err = from.Scan(&r.seq, raw(&r.raw))
+			return r, err
+		},
+		key: func(r row) any { return r.seq },
 	}
-	return pages(ctx, f.Store, scan, `SELECT seq, raw FROM inbox WHERE seq > $1 AND state <> 'handled' ORDER BY seq LIMIT $2`,
-		func(r row) any { return r.seq }, int64(0), func(r row) error {
-			if !f.Reader.SaidBy(r.raw, f.ID) {
-				return nil
-			}
-			return f.change(ctx, &f.found.Events, `inbox`, `SET state = 'handled', raw = NULL, why = ''`, `seq = $1 AND state <> 'handled'`, r.seq)
+	return all.each(ctx, f.Store, func(r row) error {
+		if !f.Reader.SaidBy(r.raw, f.ID) {
+			return nil
+		}
+		return f.erase(ctx, &f.found.Events, some{
+			table: `inbox`, set: `state = 'handled', raw = NULL, why = ''`, where: `seq = $1 AND state <> 'handled'`, args: []any{r.seq},
 		})
+	})
 }
 
 // notices takes back what they were still to be told.
@@ -88,17 +96,20 @@ func (f *forgetting) notices(ctx context.Context) error {
 		id       int64
 		courtesy bridge.Courtesy
 	}
-	scan := func(from dbutil.Scannable) (r row, err error) {
-		err = from.Scan(&r.id, decoded(&r.courtesy))
-		return r, err
+	all := pages[row]{
+		query: `SELECT id, payload FROM effects WHERE id > $1 AND kind = '` + string(bridge.EffectTell) + `' ORDER BY id LIMIT $2`, first: int64(0),
+		scan: func(from dbutil.Scannable) (r row, err error) {
+			err = from.Scan(&r.id, decoded(&r.courtesy))
+			return r, err
+		},
+		key: func(r row) any { return r.id },
 	}
-	return pages(ctx, f.Store, scan, `SELECT id, payload FROM effects WHERE id > $1 AND kind = '`+string(bridge.EffectTell)+`' ORDER BY id LIMIT $2`,
-		func(r row) any { return r.id }, int64(0), func(r row) error {
-			if r.courtesy.To != f.ID {
-				return nil
-			}
-			return f.remove(ctx, &f.found.Notices, `effects`, `id = $1`, r.id)
-		})
+	return all.each(ctx, f.Store, func(r row) error {
+		if r.courtesy.To != f.ID {
+			return nil
+		}
+		return f.erase(ctx, &f.found.Notices, some{table: `effects`, where: `id = $1`, args: []any{r.id}})
+	})
 }
 
 // memberships forgets those of rooms that they have left, and that they set what a room is called.
@@ -112,13 +123,15 @@ func (f *forgetting) memberships(ctx context.Context) error {
 			f.found.Joined++
 			continue
 		}
-		if err := f.remove(ctx, &f.found.Memberships, `room_state`, `conversation = $1 AND type = $2 AND key = $3`, m.Conversation, m.Type, m.Key); err != nil {
+		theirs := some{table: `room_state`, where: `conversation = $1 AND type = $2 AND key = $3`, args: []any{m.Conversation, m.Type, m.Key}}
+		if err := f.erase(ctx, &f.found.Memberships, theirs); err != nil {
 			return err
 		}
 	}
 	// Who made a room, and who closed it, decides what that means.
-	return f.change(ctx, &f.found.States, `room_state`, `SET sender = ''`,
-		`sender = $1 AND key <> $1 AND type NOT IN ('m.room.create', 'm.room.tombstone')`, f.ID)
+	return f.erase(ctx, &f.found.States, some{
+		table: `room_state`, set: `sender = ''`, where: `sender = $1 AND key <> $1 AND type NOT IN ('m.room.create', 'm.room.tombstone')`, args: []any{f.ID},
+	})
 }
 
 func (f *forgetting) membershipsOf(ctx context.Context) ([]bridge.StateRecord, error) {
@@ -128,38 +141,40 @@ func (f *forgetting) membershipsOf(ctx context.Context) ([]bridge.StateRecord, e
 // rows forgets what is theirs alone.
 func (f *forgetting) rows(ctx context.Context) error {
 	for _, r := range []struct {
-		count *int
-		table string
-		where string
+		count        *int
+		table, where string
 	}{
 		{&f.found.Replies, `replies`, `sender = $1`},
 		{&f.found.Courtesies, `courtesies`, `substr(key, length(key) - length(CAST($1 AS TEXT))) = '/' || CAST($1 AS TEXT)`},
 		{&f.found.Tokens, `tokens`, `user_id = $1`},
 	} {
-		if err := f.remove(ctx, r.count, r.table, r.where, f.ID); err != nil {
+		if err := f.erase(ctx, r.count, some{table: r.table, where: r.where, args: []any{f.ID}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *forgetting) remove(ctx context.Context, count *int, table, where string, args ...any) error {
-	return f.execute(ctx, count, `DELETE FROM `+table+` WHERE `+where, table, where, args...)
+// some are some rows of a table.
+type some struct {
+	table, where string
+	args         []any
+	set          string // how they are changed; "" to delete them
 }
 
-func (f *forgetting) change(ctx context.Context, count *int, table, set, where string, args ...any) error {
-	return f.execute(ctx, count, `UPDATE `+table+` `+set+` WHERE `+where, table, where, args...)
-}
-
-// execute runs a statement, or only counts the rows that it would change.
-func (f *forgetting) execute(ctx context.Context, count *int, statement, table, where string, args ...any) error {
+// erase deletes or changes rows, and counts them; a dry run only counts.
+func (f *forgetting) erase(ctx context.Context, count *int, rows some) error {
 	if f.Dry {
-		n, _, err := first(ctx, f.Store, column[int], `SELECT COUNT(*) FROM `+table+` WHERE `+where, args...)
+		n, _, err := first(ctx, f.Store, column[int], `SELECT COUNT(*) FROM `+rows.table+` WHERE `+rows.where, rows.args...)
 		*count += n
 		return err
 	}
+	statement := `DELETE FROM ` + rows.table
+	if rows.set != "" {
+		statement = `UPDATE ` + rows.table + ` SET ` + rows.set
+	}
 	return f.write(ctx, func(ctx context.Context) error {
-		n, err := f.exec(ctx, statement, args...)
+		n, err := f.exec(ctx, statement+` WHERE `+rows.where, rows.args...)
 		if err == nil {
 			*count += n
 		}

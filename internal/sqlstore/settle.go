@@ -45,15 +45,15 @@ const settle = `
 	RETURNING ` + questionColumns
 
 // ExpireDue implements [bridge.Store].
-func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) ([]bridge.QuestionID, error) {
+func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) ([]bridge.Lapsed, error) {
 	type due struct {
-		id bridge.QuestionID
+		bridge.Lapsed
 		at time.Time
 	}
 	var expired []due
 	err := s.write(ctx, func(ctx context.Context) (err error) {
 		expired, err = list(ctx, s, func(row dbutil.Scannable) (d due, err error) {
-			err = row.Scan(text(&d.id), moment(&d.at))
+			err = row.Scan(text(&d.ID), text(&d.Asker), text(&d.Conversation), moment(&d.at))
 			return d, err
 		}, s.expireDue(), now, limit)
 		return err
@@ -61,12 +61,12 @@ func (s *Store) ExpireDue(ctx context.Context, now time.Time, limit int) ([]brid
 	if err != nil {
 		return nil, fmt.Errorf("expire questions: %w", err)
 	}
-	slices.SortFunc(expired, func(a, b due) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id)) })
-	ids := make([]bridge.QuestionID, len(expired))
+	slices.SortFunc(expired, func(a, b due) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.ID, b.ID)) })
+	lapsed := make([]bridge.Lapsed, len(expired))
 	for i, d := range expired {
-		ids[i] = d.id
+		lapsed[i] = d.Lapsed
 	}
-	return ids, nil
+	return lapsed, nil
 }
 
 // The state stands there twice: a question that was answered after it was selected is looked at again by the update.
@@ -77,7 +77,7 @@ func (s *Store) expireDue() string {
 	)
 	UPDATE questions SET state = 'expired', settled_at = $1
 	WHERE ` + s.dialect.row + ` IN (SELECT place FROM due) AND state = 'pending'
-	RETURNING id, expires_at`
+	RETURNING id, asker, conversation, expires_at`
 }
 
 // NextDeadline implements [bridge.Store].
