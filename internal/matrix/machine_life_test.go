@@ -88,6 +88,7 @@ func testRevoked(r *real, alice *sealedclient.Client) {
 				"identifier": map[string]any{"type": "m.id.user", "user": r.Bot()},
 			},
 		}, nil))
+		room = r.sealedRoom() // with keys of its own, both ways
 		r.converses(room, alice)
 	}
 	for device := range before.Devices {
