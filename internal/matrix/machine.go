@@ -196,6 +196,12 @@ func (c *machine) load(ctx context.Context, keys *keyStore) error {
 		}
 		return fmt.Errorf("load the keys: %w", err)
 	}
+	if c.olm != nil && c.olm.CrossSigningKeys != nil {
+		m.CrossSigningKeys = c.olm.CrossSigningKeys
+		if _, err := m.GetOwnCrossSigningPublicKeys(ctx); err != nil { // see sign
+			return err
+		}
+	}
 	c.olm = m
 	return nil
 }

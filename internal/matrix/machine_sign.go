@@ -60,6 +60,10 @@ func (c *machine) sign(ctx context.Context) error {
 		}
 	}
 	c.olm.CrossSigningKeys = keys
+	// It keeps what this gives, without a lock, when it first decrypts something: so not while several are decrypted.
+	if _, err := c.olm.GetOwnCrossSigningPublicKeys(ctx); err != nil {
+		return err
+	}
 	by := id.NewKeyID(id.KeyAlgorithmEd25519, string(keys.SelfSigningKey.PublicKey()))
 	if found.DeviceKeys[user][device].Signatures[user][by] == "" {
 		if err := c.olm.SignOwnDevice(ctx, c.olm.OwnIdentity()); err != nil {
