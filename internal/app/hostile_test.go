@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,7 +20,10 @@ import (
 type document struct {
 	path, token string
 	valid       string
+	method      string // POST, if empty
 }
+
+func (d document) by() string { return cmp.Or(d.method, http.MethodPost) }
 
 // with adds members to the document, before its own.
 func (d document) with(members string) string { return "{" + members + "," + d.valid[1:] }
@@ -29,18 +33,51 @@ func (d document) with(members string) string { return "{" + members + "," + d.v
 func (s *served) readers() map[string][]document {
 	ask, answer := opsQuestions, "/api/questions/"+s.ask(s.token, `{"prompt":"Go?"}`).ID+"/answer"
 	person := s.person(dana)
-	return map[string][]document{
+	found := map[string][]document{
 		"POST /api/agent/rooms/{room}/questions": {
-			{ask, s.token, `{"prompt":"Go?","options":[{"value":"yes","label":"Yes"},{"value":"no","label":"No"}]}`}, {ask, s.token, approvalOf("elc_1", "sha256:aa", 1)},
+			{path: ask, token: s.token, valid: `{"prompt":"Go?","options":[{"value":"yes","label":"Yes"},{"value":"no","label":"No"}]}`},
+			{path: ask, token: s.token, valid: approvalOf("elc_1", "sha256:aa", 1)},
 		},
 		"POST /api/questions/{id}/answer": {
-			{answer, person, `{"value":"approve"}`}, {answer, person, `{"value":"approve","subject":{"id":"op_1","digest":"d","schema":"x/v1","revision":1}}`},
+			{path: answer, token: person, valid: `{"value":"approve"}`},
+			{path: answer, token: person, valid: `{"value":"approve","subject":{"id":"op_1","digest":"d","schema":"x/v1","revision":1}}`},
 		},
 		"POST /api/auth/matrix": {
-			{"/api/auth/matrix", "", fmt.Sprintf(`{"access_token":"once","token_type":"Bearer","matrix_server_name":%q,"expires_in":3600}`, benchDomain)},
+			{path: "/api/auth/matrix", valid: fmt.Sprintf(`{"access_token":"once","token_type":"Bearer","matrix_server_name":%q,"expires_in":3600}`, benchDomain)},
 		},
 		"POST /api/agent/questions/{id}/cancel": {},
 	}
+	queue := s.grant(Grant{Agent: "unsure", Rooms: []string{"*"}, Scopes: []string{httpapi.ScopeQueue}})
+	for call, valid := range map[string]string{
+		"propose": `{"turn":1,"question_text":"Morning?","kind":"confirmation","ambiguity_signal":"gate_refusal","target_keys":["k"],"options":[{"label":"yes"}]}`,
+		"next":    `{"turn":1}`, "use": `{"turn":1,"keys":["k"]}`, "stale": `{"turn":1,"keys":["gone"]}`, "prune": `{"turn":1}`,
+	} {
+		path := "/api/agent/queue/" + call
+		found["POST "+path] = []document{{path: path, token: queue, valid: valid}}
+	}
+	found["PUT /api/agent/queue/callback"] = []document{{path: "/api/agent/queue/callback", token: queue, valid: `{"url":null}`, method: http.MethodPut}}
+	const reply = "POST /api/agent/queue/candidates/{id}/answer"
+	found[reply] = []document{{path: "/api/agent/queue/candidates/" + s.candidate(queue) + "/answer", token: queue, valid: `{"turn":1,"answer_text":"yes"}`}}
+	return found
+}
+
+// candidate proposes one, and gives its id.
+func (s *served) candidate(token string) string {
+	s.t.Helper()
+	r := s.call(call{
+		method: http.MethodPost, path: "/api/agent/queue/propose", token: token,
+		body: `{"turn":0,"question_text":"Or later?","kind":"confirmation","ambiguity_signal":"gate_refusal","target_keys":["l"],"options":[{"label":"yes"}]}`,
+	})
+	var proposed struct {
+		Candidate struct {
+			ID string `json:"candidate_id"`
+		}
+	}
+	s.ok(json.Unmarshal([]byte(r.body), &proposed))
+	if proposed.Candidate.ID == "" {
+		s.t.Fatalf("a proposal: %d %s", r.status, r.body)
+	}
+	return proposed.Candidate.ID
 }
 
 // eachDocument runs f for every document that a route of the API reads, and then wants it taken as it is.
@@ -54,7 +91,7 @@ func (s *served) eachDocument(f func(d document)) {
 		}
 		for _, d := range documents {
 			f(d)
-			if r := s.call(call{method: http.MethodPost, path: d.path, token: d.token, body: d.valid}); r.status/100 != 2 {
+			if r := s.call(call{method: d.by(), path: d.path, token: d.token, body: d.valid}); r.status/100 != 2 {
 				s.t.Errorf("%s itself is answered with %d: %s", d.valid, r.status, r.body)
 			}
 		}
@@ -65,7 +102,7 @@ func (s *served) eachDocument(f func(d document)) {
 func (s *served) refuses(d document, body io.Reader, length int64, statuses ...int) {
 	s.t.Helper()
 	before := s.everything()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+d.path, body)
+	req, err := http.NewRequestWithContext(s.t.Context(), d.by(), s.url+d.path, body)
 	s.ok(err)
 	req.ContentLength = length
 	req.Header.Set("Authorization", "Bearer "+d.token)

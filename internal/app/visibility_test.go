@@ -71,6 +71,8 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			try, known := others[pattern]
 			switch {
 			case !strings.HasPrefix(path, "/api/agent/"):
+			case strings.HasPrefix(path, "/api/agent/queue/"): // whose candidates are whose: TestQueuesAreStrangers of httpapi
+				s.opensNoQueue(method, path)
 			case strings.Contains(path, "{id}"):
 				s.knowsNoQuestion(method, path)
 			case known:
@@ -115,6 +117,17 @@ func (s *twoAgents) knowsNone(method, path, token string) {
 			if got := about(q.ID, key); !reflect.DeepEqual(got, none) {
 				s.t.Errorf("%s %s of a question that is another's: %+v\nof none: %+v", method, path, got, none)
 			}
+		}
+	}
+}
+
+// opensNoQueue calls a route of the queue with tokens that are not for it.
+func (s *twoAgents) opensNoQueue(method, path string) {
+	s.t.Helper()
+	for _, token := range []string{s.cd, s.away} {
+		at := strings.Replace(path, "{id}", s.pending.ID, 1)
+		if r := s.call(call{method: method, path: at, token: token}); r.status != http.StatusForbidden {
+			s.t.Errorf("%s %s without its scope: %d %s", method, path, r.status, r.body)
 		}
 	}
 }
