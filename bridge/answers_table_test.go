@@ -118,7 +118,7 @@ func answersTable(t *testing.T) string {
 // cell asks a question with one option, has one person choose it, and says in a word what became of that.
 func (b *bench) cell(via bridge.Via, meaning bridge.Meaning, state, requires string, who bridge.UserID) string {
 	b.t.Helper()
-	b.clock.advance(time.Second)
+	b.clock.Move(time.Second)
 	q := b.question()
 	q.Items = []bridge.Item{{Prompt: "Do it?", Options: []bridge.Option{{ID: "it", Label: "It", Meaning: meaning, Requires: requires}}}}
 	if who == "@target:ex.org" || who == "@other:ex.org" {

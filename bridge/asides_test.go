@@ -89,7 +89,7 @@ func TestWithdrawnWhileTheNextStepIsPosted(t *testing.T) {
 	b.reply("@dana:ex.org", q.ID, "1")
 	b.receive(b.event("@sam:ex.org", bridge.Withdrew{Original: bridge.MessageID(more.ID)}))
 	b.room.fails = nil
-	b.clock.advance(time.Hour / 2)
+	b.clock.Move(time.Hour / 2)
 	b.work()
 	p, err := b.store.Posting(b.ctx, q.ID)
 	if err != nil || p.Moving || p.Step() != 1 {

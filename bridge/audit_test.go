@@ -89,7 +89,7 @@ func TestAuditOfAQuestion(t *testing.T) {
 	if _, err := b.Cancel(b.ctx, "ci", withdrawn.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.clock.advance(time.Hour)
+	b.clock.Move(time.Hour)
 	late := bridge.Origin{Request: "R2", Token: "tok_2"}.In(b.ctx)
 	if _, err := b.Fetch(late, "ci", over.ID); err != nil { // it expires by this, and not by whoever asked
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func TestControlsAreTriedAgain(t *testing.T) {
 		t.Fatalf("delivery %+v", d)
 	}
 	b.room.controlsFail = nil
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	b.work()
 	if n := len(b.room.said()); n != 1 || !slices.Equal(b.room.controls, []string{string(b.root(q.ID)) + " " + string(q.ID) + "/render/0"}) {
 		t.Errorf("%d posts, controls %q", n, b.room.controls)

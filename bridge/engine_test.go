@@ -128,7 +128,7 @@ func TestAHintGoesOncePerPerson(t *testing.T) {
 func TestB3ExpiredButNotSwept(t *testing.T) {
 	b := newBench(t)
 	q := b.ask(b.question())
-	b.clock.advance(time.Hour)
+	b.clock.Move(time.Hour)
 	b.reply("@dana:ex.org", q.ID, "1")
 	got := b.get(q.ID)
 	if got.State != bridge.Expired || got.Answer != nil {
@@ -145,7 +145,7 @@ func TestB3ExpiredButNotSwept(t *testing.T) {
 func TestFetchExpiresWhatIsOverdue(t *testing.T) {
 	b := newBench(t)
 	q := b.ask(b.question())
-	b.clock.advance(2 * time.Hour)
+	b.clock.Move(2 * time.Hour)
 	if got, err := b.Fetch(b.ctx, "ci", q.ID); err != nil || got.State != bridge.Expired {
 		t.Errorf("fetched %v, %v", got.State, err)
 	}
@@ -375,7 +375,7 @@ func TestAFeatureIsPartOfTheSettling(t *testing.T) {
 		t.Fatalf("settled without its feature: %v", err)
 	}
 	h.err = nil
-	b.clock.advance(time.Hour)
+	b.clock.Move(time.Hour)
 	if n, err := b.Expire(b.ctx, 10); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
@@ -161,24 +162,6 @@ func (r *room) said() []string {
 	return append([]string(nil), r.posts...)
 }
 
-// clock is set by the test.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 type notes struct {
@@ -199,7 +182,7 @@ type bench struct {
 	ctx   context.Context
 	store *sqlstore.Store
 	room  *room
-	clock *clock
+	clock *clocktest.Clock
 	notes *notes
 	seq   int64
 }
@@ -213,7 +196,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() { _ = store.Close() })
 	member := bridge.Rights{Member: true}
 	b := &bench{
-		t: t, ctx: t.Context(), store: store, clock: &clock{now: start}, notes: &notes{},
+		t: t, ctx: t.Context(), store: store, clock: clocktest.At(start), notes: &notes{},
 		room: &room{rights: map[bridge.UserID]bridge.Rights{
 			"@dana:ex.org": {Member: true, DisplayName: "Dana"}, "@sam:ex.org": member, "@bot:ex.org": {Member: true, Machine: true},
 		}},

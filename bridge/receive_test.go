@@ -127,7 +127,7 @@ func TestUnthreaded(t *testing.T) {
 		"another one pending":     {func(b *bench, _ bridge.Question) { b.ask(b.question()) }, nil, "2", false},
 		"another one was pending when it was written": {func(b *bench, _ bridge.Question) {
 			other := b.ask(b.question())
-			b.clock.advance(2 * time.Minute)
+			b.clock.Move(2 * time.Minute)
 			if _, err := b.Cancel(b.ctx, "ci", other.ID); err != nil {
 				b.t.Fatal(err)
 			}
@@ -279,7 +279,7 @@ func TestA10ARedactedQuestion(t *testing.T) {
 	if !contains(b.room.said(), []string{"tell rejected redacted @dana:ex.org"}) || b.get(q.ID).State != bridge.Pending {
 		t.Errorf("the room heard %q", b.room.said())
 	}
-	b.clock.advance(time.Hour)
+	b.clock.Move(time.Hour)
 	if n, err := b.Expire(b.ctx, 10); n != 1 || err != nil {
 		t.Errorf("%d expired, %v", n, err)
 	}

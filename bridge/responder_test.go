@@ -82,7 +82,7 @@ func TestOfManyAnswersOneWins(t *testing.T) {
 func TestLateIsExpired(t *testing.T) {
 	b := newBench(t)
 	q := b.ask(b.question())
-	b.clock.advance(time.Hour) // exactly the deadline, and no sweep ran
+	b.clock.Move(time.Hour) // exactly the deadline, and no sweep ran
 	got, err := b.Answer(b.ctx, "@dana:ex.org", q.ID, pick("yes"))
 	if err != nil || got.State != bridge.Expired || got.Answer != nil {
 		t.Errorf("at its deadline: %s, %+v, %v", got.State, got.Answer, err)
@@ -113,17 +113,17 @@ func TestApprovalsReadRightsAnew(t *testing.T) {
 func TestPendingForAPerson(t *testing.T) {
 	b := newBench(t)
 	open := b.ask(b.question())
-	b.clock.advance(time.Second)
+	b.clock.Move(time.Second)
 	forSam := b.question()
 	forSam.Scope, forSam.Target = bridge.Direct, "@sam:ex.org"
 	b.ask(forSam)
-	b.clock.advance(time.Second)
+	b.clock.Move(time.Second)
 	done := b.ask(b.question())
 	b.reply("@dana:ex.org", done.ID, "2")
 	overdue := b.question()
 	overdue.ExpiresAt = b.clock.Now().Add(time.Second)
 	b.ask(overdue)
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	ids := func(who bridge.UserID, limit int) (ids []bridge.QuestionID, more bool) {
 		all, next, err := b.PendingFor(b.ctx, bridge.PendingListing{Who: who, Limit: limit})
 		if err != nil {
@@ -179,7 +179,7 @@ func TestPendingPages(t *testing.T) {
 	b := newBench(t)
 	want := map[bridge.QuestionID]bool{}
 	for i := range 450 { // more than are looked at together
-		b.clock.advance(time.Duration(i%2) * time.Millisecond)
+		b.clock.Move(time.Duration(i%2) * time.Millisecond)
 		q := b.question()
 		if i%9 > 0 {
 			q.Scope, q.Target = bridge.Direct, "@sam:ex.org"
@@ -207,7 +207,7 @@ func TestPendingPages(t *testing.T) {
 			}
 			break
 		}
-		b.clock.advance(time.Second)
+		b.clock.Move(time.Second)
 		b.ask(b.question())
 	}
 	if len(want) > 0 {

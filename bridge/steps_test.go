@@ -127,7 +127,7 @@ func TestClosingIsTriedAgain(t *testing.T) {
 	b.room.unclosed = &bridge.ErrImpossible{State: bridge.Unanswerable, Reason: bridge.ReasonNotInRoom}
 	b.reply("@dana:ex.org", q.ID, "1")
 	b.room.unclosed = nil
-	b.clock.advance(time.Hour)
+	b.clock.Move(time.Hour)
 	b.work()
 	if said := b.room.said(); len(said) != 1 {
 		t.Fatalf("the room heard %q", said)
@@ -142,7 +142,7 @@ func TestClosingIsTriedAgain(t *testing.T) {
 // A posting knows when it last changed.
 func TestChangedAt(t *testing.T) {
 	b := newBench(t)
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	changed := func(id bridge.QuestionID) time.Time {
 		p, err := b.store.Posting(b.ctx, id)
 		if err != nil {
@@ -156,14 +156,14 @@ func TestChangedAt(t *testing.T) {
 	}
 	carried := b.question()
 	carried.ElicitationID, carried.Carried = "elc_7", &bridge.Carried{By: "@hub:ex.org", Message: "$theirs"}
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	if err := b.Adopt(b.ctx, carried, b.event("@hub:ex.org", nil).ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := changed(carried.ID); !got.Equal(b.clock.Now()) {
 		t.Errorf("adopted at %s", got)
 	}
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	set, _ := atStepTwo(b)
 	if got := changed(set.ID); !got.Equal(b.clock.Now()) {
 		t.Errorf("moved on at %s", got)

@@ -13,7 +13,7 @@ import (
 // about asks about a revision of a subject; the error is Ask's.
 func (b *bench) about(id string, revision int64, digest string, change func(*bridge.Question)) (bridge.Question, error) {
 	b.t.Helper()
-	b.clock.advance(time.Second)
+	b.clock.Move(time.Second)
 	q := b.question()
 	q.Subject = &bridge.Subject{SubjectRef: bridge.SubjectRef{ID: id, Digest: digest, Schema: "x/v1", Revision: revision}, Complete: true}
 	if change != nil {
@@ -171,20 +171,20 @@ func TestReminders(t *testing.T) {
 		}
 	}
 	expect()
-	b.clock.advance(10*time.Minute - time.Millisecond)
+	b.clock.Move(10*time.Minute - time.Millisecond)
 	expect()
-	b.clock.advance(time.Millisecond)
+	b.clock.Move(time.Millisecond)
 	expect("remind")
-	b.clock.advance(5 * time.Minute)
+	b.clock.Move(5 * time.Minute)
 	expect("remind")
-	b.clock.advance(5 * time.Minute)
+	b.clock.Move(5 * time.Minute)
 	expect("remind", "escalate")
 
 	settled := b.question()
 	settled.RemindAt = at(time.Minute)
 	settled = b.ask(settled)
 	b.reply("@dana:ex.org", settled.ID, "1")
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	q = settled
 	expect()
 
@@ -192,12 +192,12 @@ func TestReminders(t *testing.T) {
 	held.RemindAt = at(time.Minute)
 	b.room.fails = &bridge.ErrHeld{Reason: "nobody is there", Again: 2 * time.Minute}
 	q = b.ask(held)
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	expect()
 	b.room.fails = nil
-	b.clock.advance(2 * time.Minute)
+	b.clock.Move(2 * time.Minute)
 	b.work()
-	b.clock.advance(time.Minute)
+	b.clock.Move(time.Minute)
 	expect("remind")
 }
 
@@ -213,7 +213,7 @@ func TestRemindersThatCannotCome(t *testing.T) {
 	if stored := b.get(q.ID); !slices.Equal(stored.Warnings, q.Warnings) {
 		t.Errorf("stored %q", stored.Warnings)
 	}
-	b.clock.advance(59 * time.Minute)
+	b.clock.Move(59 * time.Minute)
 	b.work()
 	for _, said := range b.room.said() {
 		if strings.HasPrefix(said, "remind") || strings.HasPrefix(said, "escalate") {

@@ -81,6 +81,7 @@ var imports = []row{
 	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/metrics"}, own: []string{"bridge"}, outside: []string{prometheus}},
 	{packages: []string{"internal/testserver"}},
+	{packages: []string{"internal/clocktest"}},                                                                               // the time of tests
 	{packages: []string{"internal/sealedclient"}, own: []string{"internal/testserver"}, outside: []string{mautrix, mauUtil}}, // for tests and the demo
 	{packages: []string{"internal/archtest"}},
 	{packages: []string{"internal/measure"}}, // for benchmarks alone

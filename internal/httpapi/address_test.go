@@ -54,7 +54,7 @@ func TestPaceOfSigningIn(t *testing.T) {
 						t.Errorf("%q: %s", c.other, a.body)
 					}
 				}
-				l.clock.move(time.Second)
+				l.clock.Move(time.Second)
 			}
 		})
 	}

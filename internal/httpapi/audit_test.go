@@ -146,7 +146,7 @@ func TestAuditOfAskers(t *testing.T) {
 			m.asksIn("OPS", slow)
 		}
 		j.want(t, refusals...)
-		m.clock.move(time.Second)
+		m.clock.Move(time.Second)
 	}
 }
 

@@ -11,32 +11,15 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// still is a clock that the test sets.
-type still struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *still) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *still) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // limited is a house with limits, at a time that stands still.
-func limited(t *testing.T, limits httpapi.Limits) (*house, *still) {
+func limited(t *testing.T, limits httpapi.Limits) (*house, *clocktest.Clock) {
 	t.Helper()
-	clock := &still{now: time.Now()}
+	clock := clocktest.At(time.Now())
 	return newHouse(t, func(c *httpapi.Config, _ *http.Server) { c.Limits, c.Clock = limits, clock }), clock
 }
 
@@ -89,12 +72,12 @@ func TestPaceOfAnAgent(t *testing.T) {
 		later time.Duration
 		want  int
 	}{{2500 * time.Millisecond, 3}, {1700 * time.Millisecond, 1}} { // 2.5 s and 0.8 s, rounded up
-		clock.advance(c.later)
+		clock.Move(c.later)
 		if wait := h.tooMany(h.asksIn("OPS", ci), "rate_limited"); wait != c.want {
 			t.Errorf("to wait %d s, not %d", wait, c.want)
 		}
 	}
-	clock.advance(time.Second)
+	clock.Move(time.Second)
 	h.question(h.asksIn("OPS", ci), http.StatusCreated)
 	h.tooMany(h.asksIn("OPS", ci), "rate_limited")
 }
@@ -131,7 +114,7 @@ func TestPaceOfARoom(t *testing.T) {
 	}
 	for range 3 { // it cost the agent nothing
 		h.question(h.asksIn("DEV", three), http.StatusCreated)
-		clock.advance(time.Second)
+		clock.Move(time.Second)
 	}
 	for range 5 { // refused by the agent's pace
 		h.tooMany(h.asksIn("OPS", three), "rate_limited")
@@ -164,7 +147,7 @@ func TestPaceOfAPerson(t *testing.T) {
 	}
 	sam := h.token(httpapi.TokenTerms{User: "@sam:example.org"})
 	h.problem(answer(sam, `{"value":"nothing"}`), http.StatusUnprocessableEntity, "invalid_option")
-	clock.advance(time.Second)
+	clock.Move(time.Second)
 	h.question(answer(h.dana, `{"value":"approve"}`), http.StatusOK)
 }
 

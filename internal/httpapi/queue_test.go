@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
@@ -242,7 +244,7 @@ func TestInvalidCandidates(t *testing.T) {
 // Calls of the queue have a pace of their own, as large as that of asks.
 func TestQueuePace(t *testing.T) {
 	l := newLibrary(t, sqlite(t), func(c *httpapi.Config, _ *queue.Parts) {
-		c.Limits, c.Clock = httpapi.Limits{Agent: agents(httpapi.Pace{PerMinute: 60, Burst: 6})}, &still{}
+		c.Limits, c.Clock = httpapi.Limits{Agent: agents(httpapi.Pace{PerMinute: 60, Burst: 6})}, clocktest.At(time.Time{})
 	})
 	for _, call := range []string{"propose", "next", "use", "stale", "prune", "candidates/c_1/answer"} {
 		l.post(call, "{")

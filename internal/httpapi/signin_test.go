@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -34,34 +35,16 @@ func (c *clerk) OpenIDUser(_ context.Context, server, token string) (bridge.User
 	return bridge.UserID("@" + name + ":" + server), nil
 }
 
-// standing is a clock that is moved by hand.
-type standing struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (s *standing) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *standing) move(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(by)
-}
-
 // lobby is a manor that people can sign in to: with the token "dana-1" as dana.
 type lobby struct {
 	*manor
 	clerk *clerk
-	clock *standing
+	clock *clocktest.Clock
 }
 
 func newLobby(t *testing.T, change func(*httpapi.Config, *bridge.Parts)) *lobby {
 	t.Helper()
-	l := &lobby{clerk: &clerk{}, clock: &standing{now: time.Now().UTC().Truncate(time.Millisecond)}}
+	l := &lobby{clerk: &clerk{}, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	l.manor = newManorOn(t, sqlite(t), func(p plan) {
 		for _, token := range p.api.Tokens.(*tokens).byHash {
 			if err := p.store.AddToken(t.Context(), token); err != nil {
@@ -116,12 +99,12 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("pending: %s", page.body)
 	}
 	l.question(l.do("GET", "/api/questions/"+q.ID, session.AccessToken, ""), http.StatusOK)
-	l.clock.move(15*time.Minute - time.Millisecond)
+	l.clock.Move(15*time.Minute - time.Millisecond)
 	settled := l.question(l.do("POST", answerPath(q.ID), session.AccessToken, `{"value":"approve"}`), http.StatusOK)
 	if who := settled.Answer.Responder; who.ID != "@dana:example.org" || *who.DisplayName != "Dana" || settled.Answer.Via != "openid" {
 		t.Errorf("%+v", settled.Answer)
 	}
-	l.clock.move(time.Millisecond)
+	l.clock.Move(time.Millisecond)
 	for _, p := range personal {
 		l.problem(l.do(p.method, p.path, session.AccessToken, `{"value":"approve"}`), http.StatusUnauthorized, "invalid_token")
 	}

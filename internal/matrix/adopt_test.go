@@ -169,7 +169,7 @@ func TestElicitationConflict(t *testing.T) {
 func TestCarrierEditsAndOldQuestions(t *testing.T) {
 	r := carrierRig(t)
 	old := r.says("@pod:ex.org", "m.room.message", carriedQuestion)
-	r.clock.move(7 * 24 * time.Hour)
+	r.clock.Move(7 * 24 * time.Hour)
 	r.put("1", old)
 	r.put("2", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, "{", `{"m.relates_to":{"rel_type":"m.replace","event_id":"$x"},"m.new_content":{},`, 1)))
 	r.work()

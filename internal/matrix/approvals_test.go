@@ -99,12 +99,12 @@ func TestB2(t *testing.T) {
 			r := newRig(t, nil).hooked()
 			q, m := r.ask(q)
 			r.hookDown = true
-			r.clock.move(time.Hour - time.Millisecond)
+			r.clock.Move(time.Hour - time.Millisecond)
 			if n, err := r.engine.Expire(t.Context(), 10); n != 0 || err != nil {
 				t.Fatalf("expired %d ahead of time, %v", n, err)
 			}
 			r.expect(q.ID, "pending")
-			r.clock.move(time.Millisecond)
+			r.clock.Move(time.Millisecond)
 			if n, err := r.engine.Expire(t.Context(), 10); n != 1 || err != nil {
 				t.Fatalf("expired %d, %v", n, err)
 			}
@@ -114,7 +114,7 @@ func TestB2(t *testing.T) {
 				t.Errorf("the asker reads %+v, %v", got, err)
 			}
 			r.hookDown = false
-			r.clock.move(time.Minute)
+			r.clock.Move(time.Minute)
 			r.hookOf(q.ID, "question.expired")
 			if shown := r.shown(m); !strings.HasPrefix(shown, "No answer: this question has expired.") {
 				t.Errorf("the room sees %q", shown)
@@ -123,11 +123,11 @@ func TestB2(t *testing.T) {
 	}
 	r := newRig(t, nil).hooked()
 	q, m := r.ask(yesNo())
-	r.clock.move(time.Hour - 100*time.Millisecond)
+	r.clock.Move(time.Hour - 100*time.Millisecond)
 	if got, err := r.engine.Cancel(t.Context(), "ci", q.ID); err != nil || got.State != bridge.Cancelled || got.CancelledBy != bridge.ByAsker {
 		t.Errorf("cancelled: %+v, %v", got, err)
 	}
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	if n, err := r.engine.Expire(t.Context(), 10); n != 0 || err != nil {
 		t.Errorf("expired %d, %v", n, err)
 	}
@@ -142,7 +142,7 @@ func TestB3(t *testing.T) {
 	t.Run("a: over HTTP, a second late", func(t *testing.T) {
 		r := newRig(t, nil).hooked()
 		q, _ := r.ask(yesNo())
-		r.clock.move(time.Hour + time.Second)
+		r.clock.Move(time.Hour + time.Second)
 		if got, err := r.engine.Answer(t.Context(), "@dana:ex.org", q.ID, overHTTP("approve", nil)); err != nil || got.State != bridge.Expired || got.Answer != nil {
 			t.Errorf("%s with %v, %v", got.State, got.Answer, err)
 		}
@@ -152,7 +152,7 @@ func TestB3(t *testing.T) {
 		r := newRig(t, isRoot).hooked()
 		q, m := r.askV2(approval(func(_, s map[string]any) { s["expires_at"] = testStart.Add(30 * time.Minute).Format(time.RFC3339) }))
 		for _, past := range []time.Duration{30 * time.Minute, time.Second} { // at that very instant, and after it
-			r.clock.move(past)
+			r.clock.Move(past)
 			ref := q.Subject.SubjectRef
 			if _, err := r.engine.Answer(t.Context(), "@root:ex.org", q.ID, overHTTP("approve", &ref)); bridge.CodeOf(err) != bridge.CodeSubjectLapsed {
 				t.Errorf("over HTTP: %v", err)
@@ -169,7 +169,7 @@ func TestB3(t *testing.T) {
 	t.Run("c and d: a reaction at the deadline", func(t *testing.T) {
 		r := newRig(t, nil).hooked()
 		q, m := r.ask(yesNo())
-		r.clock.move(time.Hour)
+		r.clock.Move(time.Hour)
 		r.put("1", r.says("@dana:ex.org", "m.reaction", react(m, "1️⃣")))
 		r.work()
 		r.hookOf(q.ID, "question.expired")
@@ -194,7 +194,7 @@ func TestB4Restart(t *testing.T) {
 	r.work()
 	r.expect(q.ID, "answered skip by @dana:ex.org")
 	r.hookOf(q.ID, "question.answered")
-	r.clock.move(2 * time.Hour)
+	r.clock.Move(2 * time.Hour)
 	r.restart()
 	for _, want := range []int{1, 0} {
 		if n, err := r.engine.Expire(t.Context(), 10); n != want || err != nil {
@@ -263,7 +263,7 @@ func TestB11ClosingFails(t *testing.T) {
 	for range 10 {
 		r.pump()
 		r.expect(q.ID, "answered skip by @dana:ex.org")
-		r.clock.move(time.Minute)
+		r.clock.Move(time.Minute)
 	}
 	if shown := r.shown(m); failures != 5 || !strings.HasPrefix(shown, "Skip them, by Dana.") || len(r.bodies()) != 2 {
 		t.Errorf("after %d failures the room sees %q and hears %q", failures, shown, r.bodies())

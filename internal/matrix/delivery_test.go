@@ -171,7 +171,7 @@ func TestDeliveryReasons(t *testing.T) {
 				return
 			}
 			c.ends(r)
-			r.clock.move(time.Minute)
+			r.clock.Move(time.Minute)
 			r.pump()
 			if d := r.question(q.ID).Delivery; d.State != bridge.Posted || d.Reason != "" || d.Detail() != "" || d.Message == "" {
 				t.Errorf("afterwards, delivery is %+v", d)
@@ -191,7 +191,7 @@ func TestDeliveryOfASend(t *testing.T) {
 			t.Errorf("%d: delivery is %+v", status, d)
 		}
 		r.server.intercept(nil)
-		r.clock.move(time.Minute)
+		r.clock.Move(time.Minute)
 		r.pump()
 		if got := r.delivery(q.ID); got != "posted" {
 			t.Errorf("%d: delivery is %s", status, got)
@@ -220,7 +220,7 @@ func TestDeliveryOfAStep(t *testing.T) {
 		r.server.intercept(nil)
 		r.put("2", r.sets(room, "@root:ex.org", "m.room.power_levels", "", `{"users":{"@root:ex.org":100}}`))
 		r.work()
-		r.clock.move(time.Hour)
+		r.clock.Move(time.Hour)
 		r.pump()
 		if got := r.delivery(q.ID); (got == "posted") != (c.status != 413) {
 			t.Errorf("%d: afterwards, delivery is %s", c.status, got)

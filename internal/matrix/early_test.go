@@ -36,7 +36,7 @@ func TestAReplyFasterThanTheSend(t *testing.T) {
 	r.put("t1", r.says("@sam:ex.org", "m.room.message", threadReply("$somebody-elses", "2")))
 	r.work()
 	r.expect(q.ID, "pending")
-	r.clock.move(2 * time.Second)
+	r.clock.Move(2 * time.Second)
 	if waiting := r.pump(); len(waiting) != 0 {
 		t.Fatalf("waiting: %v", waiting)
 	}

@@ -83,7 +83,7 @@ func (l *late) land() (events []map[string]any) {
 // restart is the same bridge as another process.
 func (r *rig) restart() {
 	r.t.Helper()
-	r.clock.move(time.Millisecond)
+	r.clock.Move(time.Millisecond)
 	var err error
 	r.Service, err = New(r.cfg, r.db, r.clock)
 	noError(r.t, err)
@@ -109,12 +109,12 @@ func TestInFlight(t *testing.T) {
 			if restarted {
 				r.restart()
 			}
-			r.clock.move(time.Second)
+			r.clock.Move(time.Second)
 			if errs := r.pump(); !held(errs) {
 				t.Fatalf("it does not wait: %v", errs)
 			}
 			homeserver.land()
-			r.clock.move(flight)
+			r.clock.Move(flight)
 			if errs := r.pump(); len(errs) != 0 {
 				t.Fatalf("it still waits: %v", errs)
 			}
@@ -132,9 +132,9 @@ func TestNeverArrived(t *testing.T) {
 	r.asked(plain())
 	r.pump()
 	first := homeserver.lose()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
-	r.clock.move(flight)
+	r.clock.Move(flight)
 	if errs := r.pump(); len(errs) != 0 {
 		t.Fatalf("it still waits: %v", errs)
 	}
@@ -167,9 +167,9 @@ func TestSentTwice(t *testing.T) {
 	q := r.asked(plain())
 	r.pump()
 	homeserver.off()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
-	r.clock.move(flight)
+	r.clock.Move(flight)
 	r.pump() // sent again
 	kept := r.server.sent(room, "m.room.message")[0]
 	twin := homeserver.land()[0]
@@ -193,9 +193,9 @@ func TestEchoBeforeAnswer(t *testing.T) {
 	q := r.asked(plain())
 	r.pump()
 	homeserver.off()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
-	r.clock.move(flight)
+	r.clock.Move(flight)
 	landed := make(chan map[string]any, 1)
 	r.after(func(http.ResponseWriter, *http.Request) {
 		r.server.mu.Unlock()
@@ -231,16 +231,16 @@ func TestEndedInFlight(t *testing.T) {
 			_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
 			noError(t, err)
 			r.restart()
-			r.clock.move(time.Second)
+			r.clock.Move(time.Second)
 			if errs := r.pump(); !held(errs) {
 				t.Fatalf("it does not wait: %v", errs)
 			}
 			if echoed {
-				r.clock.move(flight)
+				r.clock.Move(flight)
 				r.pump()
 			}
 			event := homeserver.land()[0]
-			r.clock.move(flight)
+			r.clock.Move(flight)
 			if echoed {
 				r.put("1", r.echo(event))
 				r.work()
@@ -292,7 +292,7 @@ func TestStepEndedInFlight(t *testing.T) {
 	r.work()
 	_, err := r.engine.Cancel(t.Context(), "ci", q.ID)
 	noError(t, err)
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	if errs := r.pump(); len(errs) != 0 {
 		t.Fatalf("it still waits: %v", errs)
 	}
@@ -327,7 +327,7 @@ func TestReactionEndedInFlight(t *testing.T) {
 	if errs := r.pump(); !held(errs) {
 		t.Fatalf("it does not wait: %v", errs)
 	}
-	r.clock.move(2 * flight)
+	r.clock.Move(2 * flight)
 	if errs := r.pump(); len(errs) != 0 {
 		t.Fatalf("it still waits: %v", errs)
 	}

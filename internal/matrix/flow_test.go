@@ -224,7 +224,7 @@ func TestSetOfItems(t *testing.T) {
 	r.put("3", r.says("@sam:ex.org", "m.room.message", threadReply(m, "early")))
 	r.work()
 	r.expect(q.ID, "pending") // the next step is not shown yet
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
 	steps := r.server.sent(room, "m.room.message")
 	var second map[string]any
@@ -241,7 +241,7 @@ func TestSetOfItems(t *testing.T) {
 		t.Errorf("the second step relates to %v", relates)
 	}
 	r.put("4", r.echo(second))
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.put("5", r.says("@sam:ex.org", "m.room.message", threadReply(m, "main")))
 	r.work()
 	r.pump()
@@ -318,7 +318,7 @@ func TestAnswerWhilePosting(t *testing.T) {
 		r.work()
 	}
 	q, m := r.ask(q)
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
 	p, err := r.db.Posting(t.Context(), q.ID)
 	noError(t, err)
@@ -327,7 +327,7 @@ func TestAnswerWhilePosting(t *testing.T) {
 	}
 	r.put("2", r.echo(map[string]any{"event_id": string(p.Messages[1].ID), "type": "m.room.message", "sender": bot, "origin_server_ts": 1,
 		"content": map[string]any{sendKey: string(q.ID) + "/update/1"}}))
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.put("3", r.says("@dana:ex.org", "m.room.message", threadReply(m, "main")))
 	r.work()
 	r.expect(q.ID, `answered skip/"main" by @dana:ex.org`)

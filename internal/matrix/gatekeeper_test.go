@@ -12,7 +12,7 @@ import (
 
 // changes is a state event of the room, which came after everything so far.
 func (r *rig) changes(sender, eventType, key, content string) string {
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	return strings.Replace(r.says(sender, eventType, content), `"content"`, fmt.Sprintf(`"state_key":%q,"content"`, key), 1)
 }
 
@@ -298,7 +298,7 @@ func TestA12WhoAnswers(t *testing.T) {
 		}
 		r.expect(q.ID, "pending")
 		r.server.intercept(nil) // it was no refusal: the reaction counts once it can be judged
-		r.clock.move(time.Minute)
+		r.clock.Move(time.Minute)
 		r.work()
 		r.expect(q.ID, "answered always by @root:ex.org")
 	})

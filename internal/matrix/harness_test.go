@@ -8,35 +8,17 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
 
 var testStart = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-
-// testClock stands until it is moved.
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) move(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 type noNotifier struct{}
 
@@ -51,7 +33,7 @@ type rig struct {
 	server *fakeServer
 	engine *bridge.Engine
 	db     *sqlstore.Store
-	clock  *testClock
+	clock  *clocktest.Clock
 	next   int
 
 	hooks    []string // what webhooks were told, see [rig.hooked]
@@ -60,7 +42,7 @@ type rig struct {
 
 func newRig(t *testing.T, change func(*Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, server: newFakeServer(t), clock: &testClock{now: testStart}}
+	r := &rig{t: t, server: newFakeServer(t), clock: clocktest.At(testStart)}
 	r.server.addRoom(room, "@root:ex.org", "@dana:ex.org", "@sam:ex.org")
 	var err error
 	r.db, err = sqlstore.Open(t.Context(), sqlstore.Config{

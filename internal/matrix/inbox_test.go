@@ -152,30 +152,30 @@ func TestWorkerPatience(t *testing.T) {
 	if got := l.all(); len(got) != 0 {
 		t.Fatalf("heard %v at once", got)
 	}
-	r.clock.move(59 * time.Minute)
+	r.clock.Move(59 * time.Minute)
 	work()
 	if got := l.all(); len(got) != 0 {
 		t.Fatalf("heard %v before its time", got)
 	}
-	r.clock.move(2 * time.Minute)
+	r.clock.Move(2 * time.Minute)
 	work()
 	if got := l.all(); !slices.Equal(got, []string{"$late", "$a2"}) {
 		t.Fatalf("heard %v", got)
 	}
 	for range 5 {
-		r.clock.move(5 * time.Minute)
+		r.clock.Move(5 * time.Minute)
 		work()
 	}
 	if got := l.all(); !slices.Contains(got, "$c2") || slices.Contains(got, "$b2") {
 		t.Fatalf("after crashes, heard %v", got)
 	}
-	r.clock.move(24 * time.Hour)
+	r.clock.Move(24 * time.Hour)
 	work()
 	if got := l.all(); slices.Contains(got, "$b2") {
 		t.Errorf("an event was given up after a few tries, because we were away: %v", got)
 	}
 	for range triesAllowed {
-		r.clock.move(2 * time.Minute)
+		r.clock.Move(2 * time.Minute)
 		work()
 	}
 	if got := l.all(); !slices.Contains(got, "$b2") {

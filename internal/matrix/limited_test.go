@@ -76,7 +76,7 @@ func TestA19Thirty(t *testing.T) {
 		if waiting := r.pump(); len(waiting) != 30 {
 			t.Fatalf("%d of 30 wait", len(waiting))
 		}
-		r.clock.move(wait - time.Millisecond)
+		r.clock.Move(wait - time.Millisecond)
 		r.pump()
 		if got := homeserver.asked(); got != refused {
 			t.Fatalf("the homeserver was asked %d times before the wait was over, want %d", got, refused)
@@ -84,7 +84,7 @@ func TestA19Thirty(t *testing.T) {
 		if d := r.question(asked[29]).Delivery.State; d != bridge.Queued {
 			t.Errorf("its asker sees %s", d)
 		}
-		r.clock.move(time.Millisecond)
+		r.clock.Move(time.Millisecond)
 	}
 	if waiting := r.pump(); len(waiting) != 0 {
 		t.Fatalf("still waits: %v", waiting)
@@ -122,10 +122,10 @@ func TestA19Answered(t *testing.T) {
 	}
 	// One that makes us wait a little is waited for.
 	homeserver = limitServer(r, 1, time.Second)
-	r.clock.move(time.Hour)
+	r.clock.Move(time.Hour)
 	r.put("2", r.says("@pod:ex.org", "m.room.message", strings.Replace(carriedQuestion, `"meaning":"choose",`, ``, 1)))
 	r.work()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.work()
 	if said := r.bodies(); len(said) != 2 || !strings.Contains(said[1], "refused") {
 		t.Errorf("said %q", said)
@@ -144,7 +144,7 @@ func TestA19Courtesy(t *testing.T) {
 	if said := r.bodies(); len(said) != 1 || len(waiting) != 1 || !errors.As(waiting[0], &held) || held.Again != time.Minute {
 		t.Fatalf("said %q, waits for %v", said, waiting)
 	}
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 	if said := r.bodies(); len(said) != 2 || said[1] != "There is no option 9. Please write 1 or 2, or an option's name." {
 		t.Errorf("said %q", said)

@@ -19,7 +19,7 @@ func (r *rig) echoes() {
 		r.put("echo", r.echo(e))
 	}
 	r.work()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 }
 
 // does lets somebody do something, and has everything that it causes done.
@@ -201,11 +201,11 @@ func promptFoundAgain(t *testing.T, option, want string) {
 	r.server.forgetTransactions()
 	r.echoes() // of the prompt too, which comes before what is written for it
 	r.put("2", r.says(dana, "m.room.message", threadReply(m, "the other one")))
-	r.clock.move(time.Hour / 2) // the bridge was away
+	r.clock.Move(time.Hour / 2) // the bridge was away
 	r.restart()
 	r.work()
 	r.expect(q.ID, "pending")
-	r.clock.move(2 * flight)
+	r.clock.Move(2 * flight)
 	r.pump()
 	r.work()
 	r.expect(q.ID, `answered `+want+` "the other one" by @dana:ex.org`)
@@ -242,7 +242,7 @@ func TestTalkDoesNotWaitForAPrompt(t *testing.T) {
 	if n := unhandled(); n == 0 {
 		t.Fatal("what could be for the prompt did not wait")
 	}
-	r.clock.move(linkWait + time.Second)
+	r.clock.Move(linkWait + time.Second)
 	r.work()
 	if n := unhandled(); n != 0 {
 		t.Errorf("%d events wait", n)

@@ -32,7 +32,7 @@ func TestPushedKeys(t *testing.T) {
 		f.hs.cli.DeviceID = "QBDEVICE"
 		q, m := r.ask(plain())
 		r.put("1", r.whispers(f, "@dana:ex.org", "s1", threadReply(m, "2")))
-		r.clock.move(keyWait + time.Second)
+		r.clock.Move(keyWait + time.Second)
 		r.work()
 		key := func(session, more string) string {
 			return fmt.Sprintf(`{"type":"m.room.encrypted","sender":"@dana:ex.org","content":{"session_id":%q}%s}`, session, more)

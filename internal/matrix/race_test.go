@@ -18,7 +18,7 @@ func TestB9(t *testing.T) {
 			r := newRig(t, nil).hooked()
 			q, m := r.ask(yesNo())
 			r.put("1", r.says("@sam:ex.org", "m.room.message", threadReply(m, "2")))
-			r.clock.move(time.Hour - time.Second)
+			r.clock.Move(time.Hour - time.Second)
 			people := []bridge.UserID{"@root:ex.org", "@dana:ex.org"}
 			got := make([]bridge.Question, 50)
 			var all sync.WaitGroup
@@ -33,7 +33,7 @@ func TestB9(t *testing.T) {
 			}
 			if deadline {
 				all.Go(func() {
-					r.clock.move(time.Second)
+					r.clock.Move(time.Second)
 					if _, err := r.engine.Expire(t.Context(), 10); err != nil {
 						t.Error(err)
 					}

@@ -73,9 +73,9 @@ func TestRemindersNotifyWhoMayAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, c.change)
 			_, m := r.ask(r.timed(c.q))
-			r.clock.move(10 * time.Minute)
+			r.clock.Move(10 * time.Minute)
 			r.pump()
-			r.clock.move(10 * time.Minute)
+			r.clock.Move(10 * time.Minute)
 			r.pump()
 			got := r.reminders()
 			want := [][]string{c.reminded}
@@ -115,7 +115,7 @@ func TestRemindersOfACrowd(t *testing.T) {
 	}
 	r.server.addRoom(room, people...)
 	r.ask(r.timed(plain()))
-	r.clock.move(10 * time.Minute)
+	r.clock.Move(10 * time.Minute)
 	r.pump()
 	got := r.reminders()
 	if len(got) != 1 || !slices.Equal(mentioned(got[0]), people[:20]) || got[0]["m.mentions"].(map[string]any)["room"] != nil {
@@ -152,12 +152,12 @@ func TestRemindedOnce(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	r.clock.move(10 * time.Minute)
+	r.clock.Move(10 * time.Minute)
 	r.pump()
 	r.server.forgetTransactions()
 	r.restart()
 	for range 3 {
-		r.clock.move(time.Minute)
+		r.clock.Move(time.Minute)
 		r.pump()
 	}
 	p, err := r.db.Posting(t.Context(), q.ID)
@@ -180,7 +180,7 @@ func TestNotRemindedBeforeOrAfter(t *testing.T) {
 		return false
 	})
 	held := r.asked(r.timed(plain()))
-	r.clock.move(10 * time.Minute)
+	r.clock.Move(10 * time.Minute)
 	r.pump()
 	if got := r.reminders(); len(got) != 0 {
 		t.Fatalf("reminded of what nobody can see: %v", got)
@@ -189,7 +189,7 @@ func TestNotRemindedBeforeOrAfter(t *testing.T) {
 	away = false
 	r.server.mu.Unlock()
 	for range 2 {
-		r.clock.move(time.Minute)
+		r.clock.Move(time.Minute)
 		r.pump()
 	}
 	if got := r.reminders(); r.question(held.ID).Delivery.State != bridge.Posted || len(got) != 1 {
@@ -198,7 +198,7 @@ func TestNotRemindedBeforeOrAfter(t *testing.T) {
 	r.put("1", r.says("@dana:ex.org", "m.room.message", threadReply(string(r.question(held.ID).Delivery.Message), "2")))
 	r.work()
 	r.pump()
-	r.clock.move(10 * time.Minute)
+	r.clock.Move(10 * time.Minute)
 	r.pump()
 	if got := r.reminders(); len(got) != 1 {
 		t.Errorf("escalated after it was answered: %v", got)
@@ -209,7 +209,7 @@ func TestNotRemindedBeforeOrAfter(t *testing.T) {
 func TestReplyToAReminder(t *testing.T) {
 	r := newRig(t, nil)
 	q, _ := r.ask(r.timed(plain()))
-	r.clock.move(10 * time.Minute)
+	r.clock.Move(10 * time.Minute)
 	r.pump()
 	var reminder map[string]any
 	for _, e := range r.server.sent(room, "m.room.message") {
@@ -236,7 +236,7 @@ func TestCarriedTimesThatCannotCome(t *testing.T) {
 		!strings.Contains(q.Warnings[0], "/deadline/remind_at is not a time that exists") || !strings.Contains(q.Warnings[1], "/deadline/escalate_at is in the past") {
 		t.Fatalf("adopted %v with %v, %v, %q", ok, q.RemindAt, q.EscalateAt, q.Warnings)
 	}
-	r.clock.move(6 * 24 * time.Hour)
+	r.clock.Move(6 * 24 * time.Hour)
 	r.pump()
 	if got := r.reminders(); len(got) != 0 {
 		t.Errorf("reminded by %v", got)

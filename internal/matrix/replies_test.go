@@ -142,7 +142,7 @@ func TestOutcomeFixtures(t *testing.T) {
 		}},
 		{"rejected, on a board", bridge.Question{}, approval(nil), reply("4")},
 		{"expired", plain(), nil, func(r *rig, _ bridge.Question, _ string) {
-			r.clock.move(time.Hour)
+			r.clock.Move(time.Hour)
 			_, err := r.engine.Expire(r.t.Context(), 10)
 			noError(r.t, err)
 		}},

@@ -15,7 +15,7 @@ import (
 // sets makes a state event of a room.
 func (r *rig) sets(in, sender, eventType, key, content string) string {
 	r.next++
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	return fmt.Sprintf(`{"event_id":"$p%d","room_id":%q,"sender":%q,"type":%q,"state_key":%q,"origin_server_ts":%d,"content":%s}`,
 		r.next, in, sender, eventType, key, r.clock.Now().UnixMilli(), content)
 }
@@ -145,7 +145,7 @@ func TestUnreachableHomeserver(t *testing.T) {
 	r.work()
 	r.expect(q.ID, "pending")
 	r.server.intercept(nil)
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.work()
 	r.expect(q.ID, "answered skip by @dana:ex.org")
 }

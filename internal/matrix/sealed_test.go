@@ -149,14 +149,14 @@ func TestA15(t *testing.T) {
 	q, m := r.ask(plain())
 	r.put("1", r.whispers(f, "@dana:ex.org", "s1", threadReply(m, "2")), r.whispers(f, "@dana:ex.org", "s1", threadReply(m, "1")))
 	r.work()
-	r.clock.move(keyWait + time.Second)
+	r.clock.Move(keyWait + time.Second)
 	r.work()
 	r.pump()
 	r.expect(q.ID, "pending")
 	if told := f.told(); len(told) != 0 {
 		t.Errorf("told at once: %q", told)
 	}
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 	if told := f.told(); len(told) != 1 || told[0] != texts.Unreadable(string(q.ID)) {
 		t.Errorf("told %q", told)
@@ -184,13 +184,13 @@ func TestA15LateKey(t *testing.T) {
 	q, m := r.ask(plain())
 	r.put("1", r.whispers(f, "@dana:ex.org", "s1", threadReply(m, "2")), r.whispers(f, "@sam:ex.org", "s2", threadReply(m, "1")))
 	r.work()
-	r.clock.move(keyWait + time.Second)
+	r.clock.Move(keyWait + time.Second)
 	r.work()
 	r.key("s2")
 	r.key("s1")
 	r.work()
 	r.expect(q.ID, "answered run_them by @sam:ex.org")
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 	for _, body := range f.told() {
 		if body == texts.Unreadable(string(q.ID)) {
@@ -204,7 +204,7 @@ func TestKeyWhileLocking(t *testing.T) {
 	r, f := newSealedRig(t)
 	q, m := r.ask(plain())
 	r.put("1", r.whispers(f, "@dana:ex.org", "s1", threadReply(m, "2")))
-	r.clock.move(keyWait + time.Second)
+	r.clock.Move(keyWait + time.Second)
 	r.Service.store = keyComes{r.db, func() { f.keys["s1"] = true }}
 	r.work()
 	r.expect(q.ID, "answered skip by @dana:ex.org")
@@ -310,7 +310,7 @@ func TestNothingWithoutTheCipher(t *testing.T) {
 	}
 	f.fails = nil
 	f.devices = map[bridge.UserID]bool{bot: true}
-	r.clock.move(time.Hour / 2)
+	r.clock.Move(time.Hour / 2)
 	r.pump()
 	if d := r.question(q.ID).Delivery; d.State != bridge.Queued || d.Reason != bridge.ReasonNoKeys {
 		t.Errorf("delivery is %+v", d)

@@ -66,7 +66,7 @@ func TestA19(t *testing.T) {
 				if asked() != before {
 					t.Error("asked the homeserver again before its time")
 				}
-				r.clock.move(retry.After)
+				r.clock.Move(retry.After)
 			}
 			r.pump()
 			if got := r.question(q.ID).Delivery.State; got != bridge.Posted {
@@ -95,7 +95,7 @@ func TestA19Expires(t *testing.T) {
 	if got := r.question(q.ID).Delivery; got.State != bridge.Queued {
 		t.Errorf("delivery is %+v", got)
 	}
-	r.clock.move(time.Hour)
+	r.clock.Move(time.Hour)
 	_, err := r.engine.Expire(t.Context(), 10)
 	noError(t, err)
 	r.server.intercept(nil)
@@ -153,7 +153,7 @@ func TestLostAnswer(t *testing.T) {
 		})
 		r.server.mu.Unlock()
 	}
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	if waiting := r.pump(); len(waiting) != 0 {
 		t.Fatalf("still waits: %v", waiting)
 	}
@@ -192,7 +192,7 @@ func TestLookUpAcrossPages(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(page)
 		return true
 	})
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 {
 		t.Errorf("sent %d times", len(sent))
@@ -214,7 +214,7 @@ func TestNeverBlind(t *testing.T) {
 		}
 		return false
 	})
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	if waiting := r.pump(); len(waiting) != 1 {
 		t.Fatalf("went on: %v", waiting)
 	}
@@ -224,7 +224,7 @@ func TestNeverBlind(t *testing.T) {
 	r.server.mu.Lock()
 	broken = false
 	r.server.mu.Unlock()
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 {
 		t.Errorf("sent %d times", len(sent))
@@ -245,7 +245,7 @@ func TestEchoFillsIn(t *testing.T) {
 	r.server.mu.Lock()
 	r.server.calls = nil
 	r.server.mu.Unlock()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
@@ -273,7 +273,7 @@ func TestHeldAnswer(t *testing.T) {
 		t.Fatalf("the held answer gave %v", waiting)
 	}
 	r.server.forgetTransactions()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
 	if sent := r.server.sent(room, "m.room.message"); len(sent) != 1 || r.question(q.ID).Delivery.State != bridge.Posted {
 		t.Errorf("sent %d times, delivery %+v", len(sent), r.question(q.ID).Delivery)
@@ -306,7 +306,7 @@ func TestA20RefusedSend(t *testing.T) {
 		if got := r.question(q.ID).Delivery; got != c.want {
 			t.Errorf("%d gives %+v, want %+v", c.status, got, c.want)
 		}
-		r.clock.move(24 * time.Hour)
+		r.clock.Move(24 * time.Hour)
 		if waiting, left := r.pump(), r.owed(string(q.ID)+"/render/0"); len(waiting) != 0 || left != 0 {
 			t.Errorf("%d: still tried: %v", c.status, waiting)
 		}

@@ -160,7 +160,7 @@ func TestNotApprovedByReply(t *testing.T) {
 			r := newRig(t, isRoot)
 			r.engine.ByReply = c.byReply
 			q, m := r.askV2(approval(c.change))
-			r.clock.move(time.Minute)
+			r.clock.Move(time.Minute)
 			r.put("1", r.says("@dana:ex.org", "m.room.message", threadReply(m, "1")))
 			r.put("2", r.says("@sam:ex.org", "m.reaction", react(m, "1️⃣")))
 			r.work()
@@ -201,7 +201,7 @@ func TestUnthreadedNeverChoosesForASubject(t *testing.T) {
 		content["options"].([]any)[1].(map[string]any)["meaning"] = "revise"
 	}))
 	r.put("1", r.echo(r.server.sent(room, "m.room.message")[0]))
-	r.clock.move(time.Hour - time.Second)
+	r.clock.Move(time.Hour - time.Second)
 	for i, body := range []string{"1", "Approve", "2", "approve for this run"} {
 		r.put(fmt.Sprint("u", i), r.says("@dana:ex.org", "m.room.message", fmt.Sprintf(`{"msgtype":"m.text","body":%q}`, body)))
 	}
@@ -321,7 +321,7 @@ func TestStandsLater(t *testing.T) {
 		t.Errorf("told %q", said[1:])
 	}
 	r.server.intercept(nil)
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.work()
 	r.expect(q.ID, "answered approve by @dana:ex.org")
 }

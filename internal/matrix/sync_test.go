@@ -68,9 +68,9 @@ func TestRedactionBeforeLink(t *testing.T) {
 	m := r.server.sent(room, "m.room.message")[0]["event_id"].(string)
 	r.put("1", r.says("@root:ex.org", "m.room.redaction", `{"redacts":"`+m+`"}`))
 	r.work()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.pump()
-	r.clock.move(time.Second)
+	r.clock.Move(time.Second)
 	r.work()
 	if got := r.delivery(q.ID); got != "failed redacted" {
 		t.Errorf("delivery is %s", got)

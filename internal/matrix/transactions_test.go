@@ -193,7 +193,7 @@ func TestA24(t *testing.T) {
 		if _, err := r.Connect(t.Context()); err == nil || Hopeless(err) != hopeless {
 			t.Errorf("%s: %v", answer, err)
 		}
-		r.clock.move(longestWait)
+		r.clock.Move(longestWait)
 	}
 }
 

@@ -14,7 +14,7 @@ func (r *rig) replace(next string) {
 	server.state[0]["content"] = map[string]any{"room_version": "11", "predecessor": map[string]any{"room_id": room}}
 	r.put("tombstone", r.sets(room, "@root:ex.org", "m.room.tombstone", "", `{"replacement_room":"`+next+`"}`))
 	r.work()
-	r.clock.move(time.Minute)
+	r.clock.Move(time.Minute)
 	r.pump()
 }
 

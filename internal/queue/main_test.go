@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/clocktest"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/testserver"
@@ -69,7 +70,7 @@ type rig struct {
 	*queue.Queue
 	db     *sqlstore.Store
 	config sqlstore.Config
-	clock  *clock
+	clock  *clocktest.Clock
 	log    *bytes.Buffer
 	ctx    context.Context
 	room   *room
@@ -77,7 +78,7 @@ type rig struct {
 
 func newRig(t *testing.T, config sqlstore.Config) *rig {
 	t.Helper()
-	r := &rig{T: t, config: config, clock: &clock{now: start}, log: &bytes.Buffer{}, room: &room{}}
+	r := &rig{T: t, config: config, clock: clocktest.At(start), log: &bytes.Buffer{}, room: &room{}}
 	log := zerolog.New(zerolog.SyncWriter(r.log)).Level(zerolog.TraceLevel)
 	r.ctx, r.config.Log = log.WithContext(t.Context()), log
 	db, err := sqlstore.Open(t.Context(), r.config)
@@ -89,24 +90,6 @@ func newRig(t *testing.T, config sqlstore.Config) *rig {
 }
 
 var start = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-
-// clock stands still until it is set.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) forward(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // room is where questions are asked; it remembers which, and how they were withdrawn.
 type room struct {

@@ -61,9 +61,9 @@ func TestTheBucketHasAWallClockEnd(t *testing.T) {
 		r.next(a1, 1000, r.propose(proposal(a1, "a", 1000), queue.Proposed).ID)
 		anew := r.propose(proposal(a1, "b", 1), queue.Proposed)
 		r.next(a1, 1)
-		r.clock.forward(queue.BucketTTL - time.Millisecond)
+		r.clock.Move(queue.BucketTTL - time.Millisecond)
 		r.next(a1, 2)
-		r.clock.forward(time.Millisecond)
+		r.clock.Move(time.Millisecond)
 		r.next(a1, 3, anew.ID)
 		r.propose(proposal(a1, "c", 7), queue.Proposed)
 		r.next(a1, 7) // and from then on the new turns count
@@ -133,9 +133,9 @@ func TestAPersonIsAskedOnlySoOften(t *testing.T) {
 		r.nextOf(ask(1, alice), ids[1])
 		r.nextOf(ask(2, alice))
 		r.nextOf(ask(2, bob), ids[2]) // its own budget was not spent
-		r.clock.forward(time.Hour - time.Millisecond)
+		r.clock.Move(time.Hour - time.Millisecond)
 		r.nextOf(ask(3, alice))
-		r.clock.forward(time.Millisecond)
+		r.clock.Move(time.Millisecond)
 		r.nextOf(ask(3, alice), ids[3])
 
 		again := r.propose(proposal(agents[0], "more", 5), queue.Proposed)
