@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"superpipeline.dev/question-bridge/internal/app"
+	"superpipeline.dev/question-bridge/internal/config"
 )
 
 func newBackup() *cobra.Command {
@@ -28,12 +29,7 @@ docs/operations.md says how to restore, and what that means for what happened si
 			return nil
 		},
 	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, args []string, cfg config.Config) error {
 		ctx, stop := untilSignalled(cmd.Context())
 		defer stop()
 		size, err := app.Backup(ctx, cfg, args[0])
@@ -45,8 +41,7 @@ docs/operations.md says how to restore, and what that means for what happened si
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "Wrote %s: %s.\n", args[0], megabytes(size))
 		return nil
-	}
-	return cmd
+	})
 }
 
 func megabytes(bytes int64) string {

@@ -15,15 +15,9 @@ type opener[T io.Closer] func(ctx context.Context, cfg config.Config) (T, error)
 
 // onDatabase lets a command work on a part of the database that its configuration names.
 func onDatabase[T io.Closer](cmd *cobra.Command, open opener[T], do func(*cobra.Command, []string, T) error) *cobra.Command {
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, args []string, cfg config.Config) error {
 		return withOpen(cmd.Context(), cfg, open, func(part T) error { return do(cmd, args, part) })
-	}
-	return cmd
+	})
 }
 
 // withOpen opens a part of the database for as long as f runs.

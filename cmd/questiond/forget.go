@@ -25,7 +25,6 @@ What it cannot erase is in other hands: the rooms, what was delivered to askers 
 backups, logs. It says what is left here and why; docs/operations.md says more.`,
 		Example: "  questiond forget @alice:example.org --dry-run\n  questiond forget @alice:example.org --yes",
 	}
-	path := configFlag(cmd)
 	dry := cmd.Flags().Bool("dry-run", false, "only say what there is")
 	yes := cmd.Flags().Bool("yes", false, "do it; it cannot be undone")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
@@ -37,11 +36,7 @@ backups, logs. It says what is left here and why; docs/operations.md says more.`
 		}
 		return nil
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, args []string, cfg config.Config) error {
 		ctx, stop := untilSignalled(cmd.Context())
 		defer stop()
 		f, err := app.Forget(ctx, cfg, args[0], *dry)
@@ -52,8 +47,7 @@ backups, logs. It says what is left here and why; docs/operations.md says more.`
 		writeTraces(out, args[0], f, *dry)
 		writeLeft(out, f)
 		return nil
-	}
-	return cmd
+	})
 }
 
 func writeTraces(w io.Writer, who string, f app.Forgotten, dry bool) {

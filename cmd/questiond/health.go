@@ -7,6 +7,7 @@ import (
 
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/command"
+	"superpipeline.dev/question-bridge/internal/config"
 )
 
 func newHealth() *cobra.Command {
@@ -18,17 +19,11 @@ else 1, with what does not work. It is what GET /readyz says, for where there is
 		Example: "  questiond health -c config.yaml",
 		Args:    command.NoArguments,
 	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, _ []string, cfg config.Config) error {
 		if err := app.Health(cmd.Context(), cfg); err != nil {
 			return failf("%s", err)
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), "The bridge can work.")
 		return nil
-	}
-	return cmd
+	})
 }

@@ -24,22 +24,16 @@ unless --force is given: new tokens take effect only once the homeserver has the
 		Example: "  questiond registration -c config.yaml",
 		Args:    command.NoArguments,
 	}
-	path := configFlag(cmd)
 	out := cmd.Flags().StringP("output", "o", "", "the `FILE` to write, - for standard output (default: appservice.registration)")
 	command.Files(cmd, "output")
 	force := cmd.Flags().Bool("force", false, "replace an existing file")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, _ []string, cfg config.Config) error {
 		target := *out
 		if target == "" {
 			target = cfg.Appservice.Registration
 		}
 		return writeRegistration(cmd, cfg, target, *force)
-	}
-	return cmd
+	})
 }
 
 func writeRegistration(cmd *cobra.Command, cfg config.Config, target string, force bool) error {

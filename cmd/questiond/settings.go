@@ -18,6 +18,19 @@ func configFlag(cmd *cobra.Command) *string {
 	return path
 }
 
+// onConfig lets a command work on what its configuration says.
+func onConfig(cmd *cobra.Command, do func(cmd *cobra.Command, args []string, cfg config.Config) error) *cobra.Command {
+	path := configFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := loadConfig(*path)
+		if err != nil {
+			return err
+		}
+		return do(cmd, args, cfg)
+	}
+	return cmd
+}
+
 // loadConfig reads the configuration; the error names every fault of it, one a line.
 func loadConfig(path string) (config.Config, error) {
 	cfg, err := config.Load(path, os.Getenv)

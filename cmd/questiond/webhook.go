@@ -12,6 +12,7 @@ import (
 
 	"superpipeline.dev/question-bridge/internal/app"
 	"superpipeline.dev/question-bridge/internal/command"
+	"superpipeline.dev/question-bridge/internal/config"
 )
 
 func newWebhook() *cobra.Command {
@@ -74,12 +75,7 @@ func newWebhookTest() *cobra.Command {
 		Example: "  questiond webhook test deploys",
 		Args:    oneEndpoint,
 	}
-	path := configFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, err := loadConfig(*path)
-		if err != nil {
-			return err
-		}
+	return onConfig(cmd, func(cmd *cobra.Command, args []string, cfg config.Config) error {
 		status, err := app.TestWebhook(cmd.Context(), cfg, args[0])
 		switch {
 		case err != nil:
@@ -89,8 +85,7 @@ func newWebhookTest() *cobra.Command {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s answered %d %s.\n", args[0], status, http.StatusText(status))
 		return nil
-	}
-	return cmd
+	})
 }
 
 func newWebhookReplay() *cobra.Command {
