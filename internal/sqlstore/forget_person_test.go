@@ -187,6 +187,8 @@ var peopleIn = map[string]string{
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
+	// Whom a query is about is its collector's business, and who answered stands in its question.
+	"gate_queries": "",
 	// What agents proposed and which option was chosen, not by whom.
 	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 }
