@@ -141,6 +141,9 @@ func judge(asked Asked, q bridge.Question, r egress.Response, now time.Time) (Su
 // final says whether something that is no receipt is the last word: it says so itself by retryable, or else by a status
 // that blames us. What looks like a success without a receipt is asked for it again.
 func final(r egress.Response) bool {
+	if r.Status < 300 {
+		return false
+	}
 	var said struct {
 		Retryable *bool `json:"retryable"`
 	}
@@ -151,7 +154,7 @@ func final(r egress.Response) bool {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
-	return r.Status >= 300 && r.Status < 500
+	return r.Status < 500
 }
 
 // refusalOf says in a word what is wrong with the document of a query that follows.
