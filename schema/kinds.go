@@ -39,6 +39,7 @@ var kinds = []Kind{
 	kindOf[Query](),
 	kindOf[Response](),
 	kindOf[Receipt](),
+	kindOf[QueryAsk](),
 	kindOf[Proposal](),
 	kindOf[Proposed](),
 	kindOf[NextBody](),

@@ -43,9 +43,9 @@ func newHooks(ctx context.Context, cfg config.Config, store *sqlstore.Store, clo
 		return nil, err
 	}
 	h.feature = &webhook.Feature{Endpoints: endpoints(cfg), Rooms: h.places, Store: store, Clock: clock}
-	client, err := egress.New(egress.Config{Allow: cfg.Egress.Allow})
+	client, err := outward(cfg, egress.Timeouts{})
 	if err != nil {
-		return nil, fmt.Errorf("egress.allow: %w", err)
+		return nil, err
 	}
 	for _, e := range h.feature.Endpoints {
 		sender, err := webhook.NewSender(e, webhook.Means{Caller: client, Book: store, Clock: clock, Retry: webhook.DefaultRetry()})
@@ -80,6 +80,18 @@ func (h *hooks) features() []bridge.Feature {
 	}
 	return []bridge.Feature{h.feature}
 }
+
+// announcer owes the other events, to nobody where no webhooks are configured.
+func (h *hooks) announcer() bridge.Announcer {
+	if h.feature == nil {
+		return unannounced{}
+	}
+	return h.feature
+}
+
+type unannounced struct{}
+
+func (unannounced) Announce(context.Context, bridge.Announcement) error { return nil }
 
 // observe lets somebody hear of every attempt.
 func (h *hooks) observe(attempt func(endpoint, result string, took time.Duration)) {
