@@ -173,3 +173,29 @@ func TestCommandsAreAtomic(t *testing.T) {
 		t.Errorf("while nobody's rights can be read: %v", err)
 	}
 }
+
+// preparer asks somebody else first.
+type preparer struct {
+	commander
+	fails error
+}
+
+func (p *preparer) Prepare(ctx context.Context, c bridge.Command) (any, error) {
+	return "looked for " + c.Args[0], p.fails
+}
+
+// What a command needs of others is asked for ahead of its transaction, and given to nobody else.
+func TestPreparedCommands(t *testing.T) {
+	b, decisions, _ := newCommandBench(t)
+	p := &preparer{commander: commander{names: []string{"revoke"}, letter: "p", store: b.store}}
+	b.Commanders = append(b.Commanders, p)
+	b.receive(b.event("@dana:ex.org", bridge.Said{Text: "!revoke p7k2m"}))
+	b.receive(b.event("@dana:ex.org", bridge.Said{Text: "!revoke d7k2m"}))
+	if len(p.got) != 1 || p.got[0].Found != "looked for p7k2m" || len(decisions.got) != 1 || decisions.got[0].Found != nil {
+		t.Errorf("found %+v and %+v", p.got, decisions.got)
+	}
+	p.fails = errors.New("the homeserver is away")
+	if err := b.Receive(b.ctx, b.event("@dana:ex.org", bridge.Said{Text: "!revoke p7k2m"})); !errors.Is(err, p.fails) || b.unhandled() != 1 {
+		t.Errorf("got %v, %d events left", err, b.unhandled())
+	}
+}
