@@ -45,7 +45,8 @@ type Parts struct {
 	Gatekeeper Gatekeeper
 	Notifier   Notifier
 	Features   []Feature
-	Certifier  Certifier // nil where approvals yield no certificates
+	Commanders []Commander // those who share a name are asked in this order
+	Certifier  Certifier   // nil where approvals yield no certificates
 	Clock      Clock
 	Unthreaded Unthreaded
 	ByReply    ByReply
