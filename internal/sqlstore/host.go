@@ -16,7 +16,7 @@ func (s *Store) AddQuery(ctx context.Context, a host.Asked) error {
 	query, err := encode(a.Query)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context) error {
-			_, err := s.exec(ctx, `INSERT INTO gate_queries (question, agent, query_id, status, query) VALUES ($1, $2, $3, $4, $5)`,
+			_, err := s.exec(ctx, `INSERT INTO host_queries (question, agent, query_id, status, query) VALUES ($1, $2, $3, $4, $5)`,
 				a.Question, a.Agent, a.Query.QueryID, host.Waiting, query)
 			return err
 		})
@@ -27,7 +27,7 @@ func (s *Store) AddQuery(ctx context.Context, a host.Asked) error {
 	return nil
 }
 
-const selectQuery = `SELECT question, agent, query, status, response_id, reason, refused, receipt, next_query FROM gate_queries WHERE `
+const selectQuery = `SELECT question, agent, query, status, response_id, reason, refused, receipt, next_query FROM host_queries WHERE `
 
 func scanQuery(row dbutil.Scannable) (a host.Asked, err error) {
 	err = row.Scan(text(&a.Question), text(&a.Agent), decoded(&a.Query), text(&a.Status), text(&a.Response), text(&a.Reason), text(&a.Refused),
@@ -47,14 +47,14 @@ func (s *Store) QueryAskedBy(ctx context.Context, q bridge.QuestionID) (a host.A
 
 // QueryKnown implements [host.Store].
 func (s *Store) QueryKnown(ctx context.Context, id gate.QueryID) (bool, error) {
-	_, ok, err := first(ctx, s, column[int], `SELECT 1 FROM gate_queries WHERE query_id = $1 OR next_query_id = $1 LIMIT 1`, id)
+	_, ok, err := first(ctx, s, column[int], `SELECT 1 FROM host_queries WHERE query_id = $1 OR next_query_id = $1 LIMIT 1`, id)
 	return ok, err
 }
 
 // BeginSubmission implements [host.Store].
 func (s *Store) BeginSubmission(ctx context.Context, q bridge.QuestionID, r gate.ResponseID) error {
 	err := s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, `UPDATE gate_queries SET status = 'submitting', response_id = $2 WHERE question = $1 AND status = 'waiting'`, q, r)
+		n, err := s.exec(ctx, `UPDATE host_queries SET status = 'submitting', response_id = $2 WHERE question = $1 AND status = 'waiting'`, q, r)
 		if err == nil && n != 1 {
 			err = fmt.Errorf("question %s is not waiting for its answer", q)
 		}
@@ -100,5 +100,5 @@ func (s *Store) EndSubmission(ctx context.Context, q bridge.QuestionID, as host.
 }
 
 const endSubmission = `
-	UPDATE gate_queries SET status = $2, reason = $3, refused = $4, query = $5, receipt = $6, next_query = $7, next_query_id = $8
+	UPDATE host_queries SET status = $2, reason = $3, refused = $4, query = $5, receipt = $6, next_query = $7, next_query_id = $8
 	WHERE question = $1 AND status = 'submitting'`

@@ -120,15 +120,15 @@ func TestHostChecks(t *testing.T) {
 		s := d.open(t)
 		a := handedIn(t, s, 1, firstQuery)
 		for _, bad := range []string{
-			`UPDATE gate_queries SET status = 'open'`,
-			`UPDATE gate_queries SET status = 'submitting'`,
-			`UPDATE gate_queries SET response_id = 'x'`,
-			`UPDATE gate_queries SET status = 'accepted', response_id = 'x'`,
-			`UPDATE gate_queries SET status = 'failed', response_id = 'x', receipt = '{}'`,
-			`UPDATE gate_queries SET status = 'accepted', response_id = 'x', receipt = '{}', next_query = '{}'`,
-			`UPDATE gate_queries SET status = 'rejected', response_id = 'x', receipt = '{}', next_query = '{}', next_query_id = 'y'`,
-			`UPDATE gate_queries SET status = 'accepted', response_id = 'x', receipt = '{}', next_query = '{}', next_query_id = 'y', refused = 'not_new'`,
-			`UPDATE gate_queries SET question = 'q_none'`,
+			`UPDATE host_queries SET status = 'open'`,
+			`UPDATE host_queries SET status = 'submitting'`,
+			`UPDATE host_queries SET response_id = 'x'`,
+			`UPDATE host_queries SET status = 'accepted', response_id = 'x'`,
+			`UPDATE host_queries SET status = 'failed', response_id = 'x', receipt = '{}'`,
+			`UPDATE host_queries SET status = 'accepted', response_id = 'x', receipt = '{}', next_query = '{}'`,
+			`UPDATE host_queries SET status = 'rejected', response_id = 'x', receipt = '{}', next_query = '{}', next_query_id = 'y'`,
+			`UPDATE host_queries SET status = 'accepted', response_id = 'x', receipt = '{}', next_query = '{}', next_query_id = 'y', refused = 'not_new'`,
+			`UPDATE host_queries SET question = 'q_none'`,
 		} {
 			if _, err := s.Database().Exec(t.Context(), bad); err == nil {
 				t.Errorf("accepted: %s", bad)

@@ -1,6 +1,6 @@
--- v12 -> v13 (compatible with v11+): Queries that agents handed in, and what became of their answers
+-- v13 -> v14 (compatible with v11+): Queries that agents handed in, and what became of their answers
 
-CREATE TABLE gate_queries (
+CREATE TABLE host_queries (
 	question      TEXT NOT NULL PRIMARY KEY REFERENCES questions (id) ON DELETE CASCADE,
 	agent         TEXT NOT NULL,
 	query_id      TEXT NOT NULL,
@@ -19,5 +19,5 @@ CREATE TABLE gate_queries (
 	CHECK ((next_query IS NULL) = (next_query_id IS NULL)),
 	CHECK (next_query IS NULL OR (status IN ('accepted', 'duplicate') AND refused = ''))
 );
-CREATE INDEX gate_queries_query ON gate_queries (query_id);
-CREATE UNIQUE INDEX gate_queries_next ON gate_queries (next_query_id);
+CREATE INDEX host_queries_query ON host_queries (query_id);
+CREATE UNIQUE INDEX host_queries_next ON host_queries (next_query_id);
