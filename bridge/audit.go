@@ -76,6 +76,7 @@ const (
 	AuditCancelRefused AuditAction = "cancel_refused"
 	AuditAnswerRefused AuditAction = "answer_refused"
 	AuditQueueRefused  AuditAction = "queue_refused" // a call of the question queue
+	AuditGateRefused   AuditAction = "gate_refused"  // a call about gated exchanges
 	AuditSignInRefused AuditAction = "sign_in_refused"
 
 	AuditSignedIn     AuditAction = "signed_in"

@@ -96,19 +96,24 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		return nil, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
+	b.sweeper = &sweep.Sweeper{Deadlines: deadlines{store}, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
 		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
+	gated, err := newCollector(ctx, cfg, b, clock)
+	if err != nil {
+		return nil, err
+	}
 	engine = bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         b.hooks.features(), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		Features:         append(b.hooks.features(), gated), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
 		Auditor: auditor,
 	})
-	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
+	gated.Rooms = engine
+	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, expirers{engine, gated}, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Gates: gated, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -184,6 +189,7 @@ func chores(store *sqlstore.Store) []sweep.Chore {
 	}
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
+		{Name: "forget gates", Every: time.Hour, Do: until(store.ForgetGates, 0)},
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},

@@ -10,6 +10,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/certificate"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/wait"
 	"superpipeline.dev/question-bridge/schema"
@@ -54,7 +55,9 @@ type Config struct {
 	// Queue is the Question Queue, and Callbacks are where it asks hosts what is stale.
 	Queue     *queue.Queue
 	Callbacks Callbacks
-	Log       zerolog.Logger
+	// Gates opens gated exchanges, and takes the responses to their queries.
+	Gates *collector.Collector
+	Log   zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -149,6 +152,10 @@ func (s *server) routes() []route {
 		{"GET /api/agent/queue/evidence", s.agent(ScopeQueue, s.evidence)},
 		{"GET /api/agent/queue/callback", s.agent(ScopeQueue, s.callback)},
 		{"PUT /api/agent/queue/callback", s.agent(ScopeQueue, s.setCallback)},
+		{"POST /api/agent/rooms/{room}/gates", s.agent(ScopeGate, s.openGate)},
+		{"GET /api/agent/gates", s.agent(ScopeGate, s.gates)},
+		{"GET /api/agent/gates/{id}", s.agent(ScopeGate, s.gate)},
+		{"POST /api/queries/{id}/responses", s.respond},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 )
 
@@ -25,6 +26,7 @@ func hasty(t *testing.T, change func(*http.Server)) (h *house, closed chan struc
 	closed = make(chan struct{}, 16)
 	h = newHouse(t, func(c *httpapi.Config, s *http.Server) {
 		c.SignIn.Identity = nobody{}
+		c.Gates = collector.New(collector.Parts{Key: collector.Key{7}})
 		s.ConnState = func(c net.Conn, state http.ConnState) {
 			switch tcp, ok := c.(*net.TCPConn); {
 			case ok && state == http.StateNew: // the kernel keeps little for a client that does not read
@@ -100,9 +102,11 @@ func TestSlowHeader(t *testing.T) {
 func TestSlowBody(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadTimeout = soon })
 	paced := h.scoped("ci", httpapi.ScopeQueue)
+	own := collector.Key{7}
 	for path, secret := range map[string]string{
 		queuePath + "propose": paced, queuePath + "next": paced, queuePath + "use": paced, queuePath + "stale": paced, queuePath + "prune": paced,
 		queuePath + "candidates/c_1/answer": paced, queuePath + "callback": paced, opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
+		opsGates: h.scoped("ci", httpapi.ScopeGate), responsePath("query"): own.Capability("query"),
 	} {
 		method := "POST"
 		if path == queuePath+"callback" {

@@ -63,30 +63,45 @@ type awaited struct {
 	hold time.Duration
 }
 
-// await subscribes, then reads, then sleeps, until the question is settled, the time is over, the server shuts down or
-// the client is gone.
-func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (*bridge.Question, error) {
+// await waits until the question is settled.
+func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (q *bridge.Question, err error) {
+	err = s.hold(w, r, holding{a.id, a.hold, func() (over bool, err error) {
+		q, err = apart(func() (*bridge.Question, error) {
+			q, err := s.read(r.Context(), a.who, a.id)
+			return &q, err
+		})
+		return err == nil && q.State.Terminal(), err
+	}})
+	return q, err
+}
+
+// holding is what a request is held for.
+type holding struct {
+	on   bridge.QuestionID // what wakes it
+	hold time.Duration
+	look func() (over bool, err error) // reads what is waited for
+}
+
+// hold subscribes, then reads, then sleeps, until the reader says that it is over, the time is over, the server shuts down
+// or the client is gone.
+func (s *server) hold(w http.ResponseWriter, r *http.Request, h holding) error {
 	ctx := r.Context()
 	// The server's WriteTimeout counts from the end of the request's header and would cut the wait. Where a deadline
 	// cannot be set, there is none.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(a.hold + s.ReplyTimeout))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.hold + s.ReplyTimeout))
 	// The server sees a client leave only once it is past the body, which a GET seldom has.
 	if r.Body != http.NoBody {
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, schema.MaxBytes))
 	}
-	woken, cancel := s.Hub.Subscribe(a.id)
+	woken, cancel := s.Hub.Subscribe(h.on)
 	defer cancel()
-	over := a.hold == 0
-	end := time.Now().Add(a.hold)
-	again := time.NewTimer(min(s.Reread, a.hold))
+	over := h.hold == 0
+	end := time.Now().Add(h.hold)
+	again := time.NewTimer(min(s.Reread, h.hold))
 	defer again.Stop()
 	for {
-		q, err := apart(func() (*bridge.Question, error) {
-			q, err := s.read(ctx, a.who, a.id)
-			return &q, err
-		})
-		if err != nil || over || q.State.Terminal() {
-			return q, err
+		if done, err := h.look(); err != nil || over || done {
+			return err
 		}
 		select {
 		case _, open := <-woken:
@@ -97,7 +112,7 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (*bri
 			over = !now.Before(end)
 			again.Reset(min(s.Reread, end.Sub(now)))
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
