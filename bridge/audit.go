@@ -71,6 +71,8 @@ const (
 	AuditSuperseded AuditAction = "superseded" // cancelled by a newer revision of its subject
 	AuditExpired    AuditAction = "expired"
 
+	AuditDecisionRevoked AuditAction = "decision_revoked" // what somebody decided is not remembered any more
+
 	AuditAskRefused    AuditAction = "ask_refused"
 	AuditReadRefused   AuditAction = "read_refused"
 	AuditCancelRefused AuditAction = "cancel_refused"
