@@ -73,6 +73,8 @@ func writeTraces(w io.Writer, who string, f app.Forgotten, dry bool) {
 		{f.Events, "events of theirs that were not read yet, or set aside"},
 		{f.Tokens, "tokens and sessions"},
 		{f.Asks, "notes of when the question queue asked them"},
+		{f.Decisions, "decisions of theirs that were remembered for gated exchanges"},
+		{f.Gates, "gated exchanges about them that have ended"},
 		{f.Memberships, "memberships of rooms that they are not in"},
 		{f.States, "notes that they had set a room's state"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -108,10 +109,37 @@ func HotQueueQueries() map[string]string {
 	}
 }
 
+// HotGateQueries are the statements of gated exchanges.
+func HotGateQueries() map[string]string {
+	page := func(l collector.Listing) string {
+		query, _, err := gateListing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
+	cursor := bridge.Place{ID: "g"}.Cursor()
+	return map[string]string{
+		"gate":                selectGate,
+		"gate of a request":   gateOfRequest,
+		"gate of a query":     gateOfQuery,
+		"gate of a question":  gateOfQuestion,
+		"queries":             selectQueries(2),
+		"list":                page(collector.Listing{Cursor: cursor}),
+		"list by state":       page(collector.Listing{State: collector.Open, Cursor: cursor}),
+		"list by correlation": page(collector.Listing{CorrelationID: new("run"), Cursor: cursor}),
+		"accept":              acceptResponse,
+		"move":                moveGate,
+		"expire":              expireGates,
+		"next deadline":       nextGateDeadline,
+		"forget":              forgetGates,
+	}
+}
+
 // Lead makes a transaction that takes exactly so many companions, which are there after begun, and commits unless end
 // says otherwise.
 func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func() error) error {
-	leave, err := s.gate.enter(ctx)
+	leave, err := s.door.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +148,7 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 	g := &group{s: s}
 	err = s.begin(ctx, func(ctx context.Context) error {
 		for range companions {
-			c := <-s.gate.company
+			c := <-s.door.company
 			g.companions = append(g.companions, c)
 			if err := g.take(ctx, c); err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 
 // Gate implements [collector.Store].
 func (s *Store) Gate(ctx context.Context, agent bridge.AgentID, id collector.GateID) (collector.Gate, error) {
-	g, ok, err := s.findGate(ctx, `id = $1 AND agent = $2`, id, agent)
+	g, ok, err := s.findGate(ctx, selectGate, id, agent)
 	if err == nil && !ok {
 		err = &bridge.Error{Code: collector.CodeGateUnknown, Reason: "there is no such gate"}
 	}
@@ -20,21 +20,28 @@ func (s *Store) Gate(ctx context.Context, agent bridge.AgentID, id collector.Gat
 
 // GateOfRequest implements [collector.Store].
 func (s *Store) GateOfRequest(ctx context.Context, agent bridge.AgentID, room bridge.ConversationID, key string) (collector.Gate, bool, error) {
-	return s.findGate(ctx, `agent = $1 AND conversation = $2 AND request_key = $3`, agent, room, key)
+	return s.findGate(ctx, gateOfRequest, agent, room, key)
 }
 
 // GateOfQuery implements [collector.Store].
 func (s *Store) GateOfQuery(ctx context.Context, id words.QueryID) (collector.Gate, bool, error) {
-	return s.findGate(ctx, `id = (SELECT gate FROM gate_queries WHERE id = $1)`, id)
+	return s.findGate(ctx, gateOfQuery, id)
 }
 
 // GateOfQuestion implements [collector.Store].
 func (s *Store) GateOfQuestion(ctx context.Context, id bridge.QuestionID) (collector.Gate, bool, error) {
-	return s.findGate(ctx, `question = $1`, id)
+	return s.findGate(ctx, gateOfQuestion, id)
 }
 
-func (s *Store) findGate(ctx context.Context, where string, args ...any) (collector.Gate, bool, error) {
-	all, err := list(ctx, s, scanGate, `SELECT `+gateColumns+` FROM gates WHERE `+where, args...)
+const (
+	selectGate     = `SELECT ` + gateColumns + ` FROM gates WHERE id = $1 AND agent = $2`
+	gateOfRequest  = `SELECT ` + gateColumns + ` FROM gates WHERE agent = $1 AND conversation = $2 AND request_key = $3`
+	gateOfQuery    = `SELECT ` + gateColumns + ` FROM gates WHERE id = (SELECT gate FROM gate_queries WHERE id = $1)`
+	gateOfQuestion = `SELECT ` + gateColumns + ` FROM gates WHERE question = $1`
+)
+
+func (s *Store) findGate(ctx context.Context, query string, args ...any) (collector.Gate, bool, error) {
+	all, err := list(ctx, s, scanGate, query, args...)
 	if err != nil || len(all) == 0 {
 		return collector.Gate{}, false, err
 	}
@@ -92,8 +99,7 @@ func (s *Store) withQueries(ctx context.Context, gates []collector.Gate) error {
 	for i := range gates {
 		ids[i], place[gates[i].ID] = gates[i].ID, &gates[i]
 	}
-	queries, err := list(ctx, s, scanGateQuery,
-		`SELECT `+queryColumns+` FROM gate_queries WHERE gate IN (`+numberedFrom(1, len(ids))+`)`, withList(nil, ids)...)
+	queries, err := list(ctx, s, scanGateQuery, selectQueries(len(ids)), withList(nil, ids)...)
 	if err != nil {
 		return err
 	}
@@ -106,4 +112,8 @@ func (s *Store) withQueries(ctx context.Context, gates []collector.Gate) error {
 		}
 	}
 	return nil
+}
+
+func selectQueries(gates int) string {
+	return `SELECT ` + queryColumns + ` FROM gate_queries WHERE gate IN (` + numberedFrom(1, gates) + `)`
 }

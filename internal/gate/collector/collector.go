@@ -11,12 +11,12 @@ import (
 	"superpipeline.dev/question-bridge/internal/gate"
 )
 
-// Parts is what a collector is made of. Decisions, Teller, Owed, Changed and Deadline may be nil.
+// Parts is what a collector is made of. Decisions, Owed, Changed and Deadline may be nil.
 type Parts struct {
 	Store     Store
 	Rooms     Rooms
 	Decisions Decisions
-	Teller    Teller
+	Announcer bridge.Announcer
 	Clock     bridge.Clock
 	Key       Key
 	// Endpoint is where the response to a query is posted: an https:// address.
@@ -35,13 +35,6 @@ type Rooms interface {
 	AskWith(ctx context.Context, q bridge.Question, with func(ctx context.Context, q bridge.Question) error) (asked bridge.Question, created bool, err error)
 }
 
-// Teller tells whoever is to hear of it where a gate went.
-type Teller interface {
-	// Moved owes the news of a gate that stands in another state now, in the transaction of ctx. Nothing of the protected
-	// query is in it.
-	Moved(ctx context.Context, g Gate) error
-}
-
 // Collector is the collector's role. Its methods may be called at once.
 type Collector struct{ Parts }
 
@@ -51,9 +44,6 @@ var _ bridge.Feature = (*Collector)(nil)
 func New(p Parts) *Collector {
 	if p.Decisions == nil {
 		p.Decisions = forgetful{}
-	}
-	if p.Teller == nil {
-		p.Teller = nobody{}
 	}
 	if p.Owed == nil {
 		p.Owed = func() {}
@@ -66,10 +56,6 @@ func New(p Parts) *Collector {
 	}
 	return &Collector{p}
 }
-
-type nobody struct{}
-
-func (nobody) Moved(context.Context, Gate) error { return nil }
 
 // The codes that a collector gives.
 const (
@@ -112,7 +98,26 @@ func (c *Collector) move(ctx context.Context, from, to Gate) error {
 	case !moved:
 		return errMoved
 	}
-	return c.Teller.Moved(ctx, to)
+	return c.announce(ctx, to)
+}
+
+// announce owes the news of where a gate went to the webhooks of its room, in the transaction of ctx. Nothing of either
+// query is in it, and nothing of its principal.
+func (c *Collector) announce(ctx context.Context, g Gate) error {
+	orNil := func(text string) any {
+		if text == "" {
+			return nil
+		}
+		return text
+	}
+	return c.Announcer.Announce(ctx, bridge.Announcement{
+		Event: "gate." + string(g.State), Key: string(g.ID), Conversation: g.Conversation, Question: g.Question, At: c.Clock.Now(),
+		Body: map[string]any{
+			"gate_id": g.ID, "state": g.State, "reason": orNil(string(g.Reason)), "ask": g.Route, "asker": g.Agent, "requester": g.Requester,
+			"purpose": g.Purpose, "question_id": orNil(string(g.Question)), "provenance": orNil(string(g.Provenance())),
+			"correlation_id": g.CorrelationID,
+		},
+	})
 }
 
 // moved says after commit where gates went.
@@ -138,7 +143,7 @@ func (c *Collector) Expire(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		for _, g := range expired {
-			if err := c.Teller.Moved(ctx, g); err != nil {
+			if err := c.announce(ctx, g); err != nil {
 				return err
 			}
 		}

@@ -117,10 +117,13 @@ func (c *Collector) gateOf(o Opening) (Gate, error) {
 		Approval: Asked{Query: Query{
 			ID: gate.NewQueryID(now), Type: Approval, Principal: o.Principal, Respondent: Human, Prompt: prompt,
 			Instructions: o.Instructions, Timing: Immediate,
-			Format: Format{Choices: []string{ChoiceApproved, ChoiceDeclined}}, ExpiresAt: now.Add(o.TTL),
+			Format: Format{Choices: []string{ChoiceApproved, ChoiceDeclined}}, ExpiresAt: ends(now, o.TTL),
 		}},
 	}, nil
 }
+
+// ends is when a query expires: on a whole second, as it is told.
+func ends(from time.Time, ttl time.Duration) time.Time { return from.Add(ttl).Truncate(time.Second) }
 
 // told says to whoever is asked that their decision is remembered, and how to take it back.
 func told(o Opening) string {
@@ -176,7 +179,7 @@ func (c *Collector) add(ctx context.Context, g Gate) error {
 	case g.State == Open:
 		return nil
 	}
-	return c.Teller.Moved(ctx, g)
+	return c.announce(ctx, g)
 }
 
 // ask asks for the approval in the room; question and gate are stored together.

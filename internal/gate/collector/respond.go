@@ -209,7 +209,7 @@ func (g Gate) decided(a Accepted) Gate {
 	g.State = Approved
 	g.Continuation = &Asked{Query: Query{
 		ID: gate.NewQueryID(a.ReceivedAt), ContinuationOf: g.Approval.ID, Type: p.Type, Principal: g.Principal, Respondent: p.Respondent,
-		Prompt: p.Prompt, Instructions: p.Instructions, Timing: p.Timing, Format: p.Format, ExpiresAt: a.ReceivedAt.Add(p.TTL),
+		Prompt: p.Prompt, Instructions: p.Instructions, Timing: p.Timing, Format: p.Format, ExpiresAt: ends(a.ReceivedAt, p.TTL),
 	}}
 	return g
 }

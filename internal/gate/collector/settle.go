@@ -51,10 +51,11 @@ func (c *Collector) answered(ctx context.Context, g Gate, q bridge.Question) err
 	return err
 }
 
-// answerOf is the answer to a question that asks a query: its options are labelled with the choices.
+// answerOf is the answer to a question that asks an approval query: its options have the choices for ids.
 func answerOf(q bridge.Question) (Answer, error) {
-	if len(q.Answer.Labels) != 1 || len(q.Answer.Labels[0]) != 1 {
+	if len(q.Answer.Items) != 1 || len(q.Answer.Items[0].Selected) != 1 {
 		return Answer{}, fmt.Errorf("question %s is not answered with one of its options", q.ID)
 	}
-	return Answer{Choice: &q.Answer.Labels[0][0]}, nil
+	choice := string(q.Answer.Items[0].Selected[0])
+	return Answer{Choice: &choice}, nil
 }

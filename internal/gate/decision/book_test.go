@@ -42,6 +42,11 @@ type desk struct {
 // Record implements [bridge.Auditor].
 func (d *desk) Record(_ context.Context, r bridge.AuditRecord) { d.audited = append(d.audited, r) }
 
+// quiet has nobody to tell anything.
+type quiet struct{}
+
+func (quiet) Announce(context.Context, bridge.Announcement) error { return nil }
+
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, path: filepath.Join(t.TempDir(), "q.db"), clock: clocktest.At(start)}
@@ -56,7 +61,7 @@ func newDesk(t *testing.T) *desk {
 		Admin: func(who bridge.UserID) bool { return who == "@root:ex.org" },
 	})
 	d.collector = collector.New(collector.Parts{
-		Store: d.store, Decisions: d.Book, Clock: d.clock, Endpoint: func(id gate.QueryID) string { return "https://ex.org/" + string(id) },
+		Store: d.store, Decisions: d.Book, Announcer: quiet{}, Clock: d.clock, Endpoint: func(id gate.QueryID) string { return "https://ex.org/" + string(id) },
 	})
 	return d
 }

@@ -1,4 +1,4 @@
--- v14 -> v15 (compatible with v11+): What people decided, where that is remembered
+-- v15 -> v16 (compatible with v11+): What people decided, where that is remembered
 
 -- Whom a decision is about is opaque. One that was taken back leaves its revision; created_at is when the one that stands
 -- was made.
