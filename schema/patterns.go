@@ -6,6 +6,7 @@ var patternReasons = map[string]string{
 	`^@[^:\s]*:\S+$`:      "is not a Matrix user id such as @alice:example.org",
 	`^[!-~]+$`:            "has something else than visible ASCII characters",
 	`^https?://[^\s<>]+$`: "is not an http:// or https:// address",
+	`^g[a-z0-9]{5}$`:      "is not the id of a grant, such as g7k3pd",
 	patternHTTPS:          "is not an https:// address",
 	patternInstant:        "is not a time such as 2026-06-27T10:31:04Z, with seconds and an offset",
 	patternLooseInstant:   "is not a time such as 2026-06-27T10:31Z, with an offset",
