@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -34,6 +35,22 @@ type WebhookDelivery struct {
 	FirstTry   *time.Time
 	FinishedAt *time.Time // of one that is delivered or failed
 	Why        string     // what went wrong last
+}
+
+// Announcement is something that webhooks are told beside how questions end. Only endpoints that name its event get it.
+type Announcement struct {
+	Event        string         // its name, such as "candidate.answered"
+	Key          string         // what it is about: deliveries of the same event and key have the same ids
+	Conversation ConversationID // where it happened; "" for nowhere: then endpoints of every room get it
+	Question     QuestionID     // that its deliveries are forgotten with; "" for none
+	At           time.Time
+	Body         map[string]any // what the event says, beside event, room and timestamp
+}
+
+// Announcer owes announcements to webhooks.
+type Announcer interface {
+	// Announce stores what is owed in the transaction of ctx. Announcing the same twice is an error.
+	Announce(ctx context.Context, a Announcement) error
 }
 
 // WebhookEndpoint is what is known of an endpoint: how it went, not where it is, which the configuration says.

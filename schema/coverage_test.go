@@ -18,6 +18,7 @@ import (
 // elsewhere are the rules that no question.v2 case can reach, and where they are reached instead.
 var elsewhere = map[schema.Rule]string{
 	schema.RuleSize:         "TestA20TooLargeForTheRoom: stored it would be 60 KB of nothing",
+	schema.RuleApproval:     "a rule of the query documents",
 	schema.RuleContinuation: "a rule of the query documents",
 }
 

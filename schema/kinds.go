@@ -42,6 +42,7 @@ var kinds = []Kind{
 	kindOf[Query](),
 	kindOf[Response](),
 	kindOf[Receipt](),
+	kindOf[QueryAsk](),
 	kindOf[Proposal](),
 	kindOf[Proposed](),
 	kindOf[NextBody](),

@@ -45,7 +45,9 @@ type Question struct {
 	CancelledBy       string         `json:"cancelled_by,omitempty"` // asker, responder or superseded
 	Delivery          *Delivery      `json:"delivery,omitempty"`
 	Warnings          []string       `json:"warnings,omitempty"`
-	NextQuery         *Query         `json:"next_query,omitempty"`
+	// Gate and NextQuery are of a question that asks a query of Approval and continuations, and its asker's alone.
+	Gate      *Submission `json:"gate,omitempty"`
+	NextQuery *Query      `json:"next_query,omitempty"`
 
 	// What only a responder is told: whom their token stands for, who asks, and where. To them CorrelationID, ReplyTo and
 	// Data, which are the asker's own, are null.
@@ -171,8 +173,10 @@ type AnswerEnvelope struct {
 
 // WebhookEvent is what a webhook receives (section 7, "Outgoing-webhook event").
 type WebhookEvent struct {
-	Event string `json:"event"` // question.answered, question.expired or question.cancelled
+	Event string `json:"event"` // question.answered, question.expired, question.cancelled or question.next_query
 	AnswerEnvelope
+	Gate      *Submission `json:"gate,omitempty"`       // of question.next_query
+	NextQuery *Query      `json:"next_query,omitempty"` // of question.next_query
 	Room      WebhookRoom `json:"room"`
 	Timestamp Timestamp   `json:"timestamp"`
 }

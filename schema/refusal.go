@@ -22,15 +22,16 @@ const (
 	RuleApprove      Rule = "approve"      // an approval request with no option that approves
 	RuleLabel        Rule = "label"        // a blank option label, in an event that we build
 	RuleDeepLink     Rule = "deep_link"    // a deep link that is not http or https, in an event that we build
-	RuleNUL          Rule = "nul"          // U+0000, in an event that we build or an answer
+	RuleNUL          Rule = "nul"          // U+0000, in an event that we build, an answer or a query
 	RuleDeadline     Rule = "deadline"     // a deadline that matches its pattern but is not a time, in an event that we build
+	RuleApproval     Rule = "approval"     // a query of type approval that is more than approved or declined, by a person
 	RuleContinuation Rule = "continuation" // a next query that does not follow the query it is returned for
 	RuleSize         Rule = "size"         // larger than the room, or the dialect, can carry
 )
 
 var ruleOrder = []Rule{
 	RuleJSON, RuleSchema, RuleUnique, RuleInteger, RuleBody, RuleCard, RuleSubject, RuleApprove,
-	RuleLabel, RuleDeepLink, RuleNUL, RuleDeadline, RuleContinuation, RuleSize,
+	RuleLabel, RuleDeepLink, RuleNUL, RuleDeadline, RuleApproval, RuleContinuation, RuleSize,
 }
 
 // Fault is one thing wrong with a document.

@@ -81,6 +81,18 @@ func (h *hooks) features() []bridge.Feature {
 	return []bridge.Feature{h.feature}
 }
 
+// announcer owes the other events, to nobody where no webhooks are configured.
+func (h *hooks) announcer() bridge.Announcer {
+	if h.feature == nil {
+		return unannounced{}
+	}
+	return h.feature
+}
+
+type unannounced struct{}
+
+func (unannounced) Announce(context.Context, bridge.Announcement) error { return nil }
+
 // observe lets somebody hear of every attempt.
 func (h *hooks) observe(attempt func(endpoint, result string, took time.Duration)) {
 	for i, lane := range h.lanes {

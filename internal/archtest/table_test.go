@@ -56,7 +56,7 @@ var imports = []row{
 	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
 	{
 		packages: []string{"internal/gate", "internal/webhook"},
-		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/grant", "bridge/certificate"},
+		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "bridge/certificate"},
 		outside:  []string{zerolog, hooks},
 	},
 	{

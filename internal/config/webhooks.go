@@ -14,7 +14,7 @@ type Webhook struct {
 	Rooms   []string `yaml:"rooms"`            // codes, room ids or aliases; "*" for every room
 	URL     string   `yaml:"url"`              // where the events are posted
 	Secrets []Secret `yaml:"secrets"`          // one, or two while they are being changed: each event is signed with both
-	Events  []string `yaml:"events,omitempty"` // which events, by their exact names; all of them if empty
+	Events  []string `yaml:"events,omitempty"` // which events, by their exact names; if empty, those that tell how questions end
 }
 
 // Egress says what may be called of the addresses that others give us.
@@ -25,8 +25,12 @@ type Egress struct {
 // EveryRoom in [Webhook.Rooms] stands for all of them.
 const EveryRoom = "*"
 
-// WebhookEvents are the events that there are.
-var WebhookEvents = []string{"question.answered", "question.expired", "question.cancelled"}
+// WebhookEvents are the events that there are: the first three tell how questions end, and are The Question Protocol's.
+// Others come only to endpoints that name them.
+var WebhookEvents = []string{
+	"question.answered", "question.expired", "question.cancelled",
+	"candidate.answered",
+}
 
 const (
 	secretPrefix = "whsec_"

@@ -82,7 +82,7 @@ func TestFaultsOfWebhooks(t *testing.T) {
 		"webhooks: [{name: 'a b', rooms: [X], url: 'ftp://u:hunter2@h', secrets: [{env: G}], events: [answered]}]": "webhooks[0].name: must be 1 to 64 letters, digits or ._-\n" +
 			"webhooks[0].rooms[0]: must be a code of rooms, a room id, an alias, or *\n" +
 			"webhooks[0].url: must be an https:// address (http:// only where egress.allow lists the host) without a user or a fragment\n" +
-			"webhooks[0].events[0]: must be one of question.answered, question.expired, question.cancelled",
+			"webhooks[0].events[0]: must be one of " + strings.Join(WebhookEvents, ", "),
 		"webhooks: [{name: a, url: 'https://h', secrets: [{env: G}]}]":                                                                               "webhooks[0].rooms: must name at least one room, or * for every room",
 		"webhooks: [{name: a, rooms: ['*'], url: 'https://h', secrets: [{env: G}]}, {name: a, rooms: ['*'], url: 'https://h', secrets: [{env: G}]}]": "webhooks[1].name: must differ from webhooks[0].name",
 		"egress: {allow: [10.0.0.0/33, 'x:80', 127.0.0, '*']}": "egress.allow[0]: must be a network like 10.1.0.0/16, an address, or a host name without a port\n" +

@@ -33,11 +33,3 @@ func ToGrant(g grant.Grant, now time.Time) schema.Grant {
 		GivenAt: timestamp(g.At), RevokedAt: instant(g.RevokedAt), RevokedBy: orNil(string(g.RevokedBy)),
 	}
 }
-
-// ToGrantEvent gives what a webhook is told of a grant that was revoked.
-func ToGrantEvent(g grant.Grant, room schema.WebhookRoom) schema.GrantEvent {
-	shown := ToGrant(g, *g.RevokedAt)
-	shown.CorrelationID = g.Question.CorrelationID
-	shown.Room.Code, shown.Room.Name = room.Code, room.Name
-	return schema.GrantEvent{Event: schema.EventGrantRevoked, Grant: shown, Room: room, Timestamp: timestamp(*g.RevokedAt)}
-}

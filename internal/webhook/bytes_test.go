@@ -161,7 +161,7 @@ func TestAnotherLanguageVerifies(t *testing.T) {
 	}
 	for name, lines := range map[string]<-chan string{"new": newLines, "old": oldLines} {
 		l := read(lines)
-		if l.Event == nil || l.Event.QuestionID != string(q.ID) || *l.Event.Answer.Text != hard || l.ID != deliveryID(q.ID, name) {
+		if l.Event == nil || l.Event.QuestionID != string(q.ID) || *l.Event.Answer.Text != hard || l.ID != deliveryID(string(q.ID), name) {
 			t.Errorf("%s: got %+v", name, l)
 		}
 		r.eventually("it is delivered", func() bool { return r.endpoint(name).SucceededAt != nil })

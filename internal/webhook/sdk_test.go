@@ -56,7 +56,7 @@ func TestTheSDKReconciles(t *testing.T) {
 	r.answer(q, hard)
 	for name, events := range map[string]<-chan *client.Event{"new": newEvents, "old": oldEvents} {
 		first, again := next(events), next(events)
-		if first.ID != deliveryID(q.ID, name) || again.ID != first.ID || string(again.Raw) != string(first.Raw) {
+		if first.ID != deliveryID(string(q.ID), name) || again.ID != first.ID || string(again.Raw) != string(first.Raw) {
 			t.Errorf("%s: first %s %s, then %s %s", name, first.ID, first.Raw, again.ID, again.Raw)
 		}
 		text, typed := first.Text()

@@ -14,7 +14,6 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
-	"superpipeline.dev/question-bridge/schema"
 )
 
 // Endpoint is one receiver, as the operator configured it.
@@ -23,7 +22,7 @@ type Endpoint struct {
 	Rooms   []string // codes, room ids or aliases; EveryRoom for all
 	URL     string
 	Secrets []string // "whsec_" and a key in Base64; each event is signed with all of them
-	Events  []string // the exact names of the events it wants; empty for all
+	Events  []string // the exact names of the events it wants; empty for those that tell how questions end
 }
 
 // EveryRoom in [Endpoint.Rooms] stands for all of them.
@@ -58,11 +57,11 @@ type Feature struct {
 
 // Settling implements [bridge.Feature].
 func (f *Feature) Settling(ctx context.Context, q bridge.Question) error {
-	place, err := f.Rooms.Place(ctx, q.Conversation)
+	place, err := f.place(ctx, q.Conversation)
 	if err != nil {
-		return fmt.Errorf("name the room for webhooks: %w", err)
+		return err
 	}
-	event := dialect.ToWebhookEvent(q, schema.WebhookRoom{Name: orNil(place.Name), Code: orNil(place.Code)})
+	event := dialect.ToWebhookEvent(q, roomOf(place))
 	var owed []bridge.WebhookDelivery
 	var body []byte
 	for _, e := range f.Endpoints {
@@ -75,7 +74,7 @@ func (f *Feature) Settling(ctx context.Context, q bridge.Question) error {
 			}
 		}
 		owed = append(owed, bridge.WebhookDelivery{
-			ID: deliveryID(q.ID, e.Name), Endpoint: e.Name, Question: q.ID, Event: event.Event, Body: body, CreatedAt: f.Clock.Now(),
+			ID: deliveryID(string(q.ID), e.Name), Endpoint: e.Name, Question: q.ID, Event: event.Event, Body: body, CreatedAt: f.Clock.Now(),
 		})
 	}
 	if len(owed) == 0 {
@@ -84,8 +83,11 @@ func (f *Feature) Settling(ctx context.Context, q bridge.Question) error {
 	return f.Store.AddDeliveries(ctx, owed...)
 }
 
+// ended are the events of the document, which tell how questions end.
+var ended = map[string]bool{"question.answered": true, "question.expired": true, "question.cancelled": true}
+
 func (e Endpoint) wants(event string, p Place) bool {
-	if len(e.Events) > 0 && !slices.Contains(e.Events, event) {
+	if len(e.Events) == 0 && !ended[event] || len(e.Events) > 0 && !slices.Contains(e.Events, event) {
 		return false
 	}
 	return slices.ContainsFunc(e.Rooms, func(room string) bool { return room == EveryRoom || slices.Contains(p.Names, room) })
@@ -94,8 +96,8 @@ func (e Endpoint) wants(event string, p Place) bool {
 var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // deliveryID is made of what it is for, since a question settles once: a transaction that is run again owes the same.
-func deliveryID(q bridge.QuestionID, endpoint string) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(q), endpoint}, "\x00")))
+func deliveryID(about, endpoint string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{about, endpoint}, "\x00")))
 	return "msg_" + base32Lower.EncodeToString(sum[:16])
 }
 

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"testing"
+	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/egress"
@@ -28,6 +29,8 @@ func TestWhoWantsWhat(t *testing.T) {
 		{[]string{"*"}, []string{"question.*"}, "question.answered", false},
 		{[]string{"*"}, []string{"Question.Answered"}, "question.answered", false},
 		{[]string{"*"}, []string{"question.expired", "question.answered"}, "question.answered", true},
+		{[]string{"*"}, nil, "candidate.answered", false},
+		{[]string{"*"}, []string{"candidate.answered"}, "candidate.answered", true},
 	} {
 		if got := (Endpoint{Rooms: tt.rooms, Events: tt.events}).wants(tt.event, ops); got != tt.want {
 			t.Errorf("%s to rooms %q, events %q: %v", tt.event, tt.rooms, tt.events, got)
@@ -93,3 +96,33 @@ func TestD9AnEndpointInside(t *testing.T) {
 }
 
 var _ bridge.Feature = (*Feature)(nil)
+
+// An announcement goes to those who name its event, in the frame of every event. One that happened in no room goes to
+// endpoints of every room.
+func TestAnnouncements(t *testing.T) {
+	named, unnamed, elsewhere := receive(t, nil), receive(t, nil), receive(t, nil)
+	events := []string{"candidate.answered"}
+	r := newRig(t, Endpoint{Name: "named", URL: named.URL, Events: events}, Endpoint{Name: "unnamed", URL: unnamed.URL},
+		Endpoint{Name: "elsewhere", URL: elsewhere.URL, Events: events})
+	r.feature.Endpoints[2].Rooms = []string{"ELSEWHERE"}
+	r.start()
+	q := r.ask()
+	for key, conv := range map[string]bridge.ConversationID{"c_1": q.Conversation, "c_2": ""} {
+		r.ok(r.feature.Announce(t.Context(), bridge.Announcement{
+			Event: "candidate.answered", Key: key, Conversation: conv, At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC),
+			Body: map[string]any{
+				"candidate_id": key, "agent_id": "a1", "kind": "confirmation", "answer_option": 0, "question_id": nil, "evidence": []any{},
+			},
+		}))
+	}
+	r.engine.Owed()
+	seen := named.next(t).body + named.next(t).body
+	if !containsAll(seen, `"event":"candidate.answered"`, `"candidate_id":"c_1"`, `"candidate_id":"c_2"`,
+		`"timestamp":"2026-11-01T12:00:00Z"`, `"room":{"name":null,"code":null}`, `"code":"OPS"`) {
+		t.Errorf("told %s", seen)
+	}
+	r.eventually("all is delivered", func() bool { return r.endpoint("named").Pending == 0 })
+	if rest := append(unnamed.rest(), elsewhere.rest()...); len(rest) > 0 {
+		t.Errorf("told others %v", rest)
+	}
+}
