@@ -48,7 +48,6 @@ var imports = []row{
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
 	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
-	{packages: []string{"internal/grant/storetest"}, own: []string{"bridge", "internal/grant"}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},

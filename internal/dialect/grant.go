@@ -24,12 +24,12 @@ func instant(at *time.Time) *schema.Timestamp {
 	return new(timestamp(*at))
 }
 
-// ToGrant shows a grant as it stands to anybody who may see it. The room is the caller's to say, and the correlation id,
-// which is the asker's alone.
-func ToGrant(g grant.Grant, now time.Time) schema.Grant {
+// ToGrant shows a grant as it stands to anybody who may see it. The correlation id, which is the asker's alone, is the
+// caller's to add.
+func ToGrant(g grant.Grant, room schema.QuestionRoom, now time.Time) schema.Grant {
 	return schema.Grant{
 		ID: string(g.ID), State: string(g.State(now)), Granted: toGranted(g.Granted), QuestionID: string(g.Question.ID),
-		AskedBy: g.Question.AskedBy, Label: g.Option.Label, Room: schema.QuestionRoom{ID: string(g.Question.Conversation)},
+		AskedBy: g.Question.AskedBy, Label: g.Option.Label, Room: room,
 		GivenAt: timestamp(g.At), RevokedAt: instant(g.RevokedAt), RevokedBy: orNil(string(g.RevokedBy)),
 	}
 }

@@ -187,7 +187,8 @@ func (b *Book) revoke(ctx context.Context, r Revoking) (g Grant, revoked bool, e
 	if g, err = b.Store.Grant(ctx, r.Grant); err != nil || !revoked {
 		return g, false, err
 	}
-	if err := b.Store.KeepQuestion(ctx, g.Question.ID, g.keptUntil()); err != nil {
+	g.Question.ForgetAfter = g.keptUntil()
+	if err := b.Store.KeepQuestion(ctx, g.Question.ID, g.Question.ForgetAfter); err != nil {
 		return Grant{}, false, err
 	}
 	return g, true, b.Events.GrantRevoked(ctx, g)

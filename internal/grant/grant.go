@@ -79,17 +79,20 @@ func (g Grant) Place() bridge.Place {
 // question, which is kept 90 days after it was asked: no run is longer. One of always that never lapses stays.
 const Retention = 90 * 24 * time.Hour
 
-// keptUntil is when the question of a grant may be forgotten; nil for never.
-func (g Grant) keptUntil() *time.Time {
+// Never is when a question may be forgotten that stays. Its year has four digits, as every time that is written.
+var Never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// keptUntil is when the question of a grant may be forgotten.
+func (g Grant) keptUntil() time.Time {
 	end := g.RevokedAt
 	if end == nil {
 		end = g.Until
 	}
 	switch {
 	case end != nil:
-		return new(end.Add(Retention))
+		return end.Add(Retention)
 	case g.Granted.Grant == bridge.GrantAlways:
-		return nil
+		return Never
 	}
-	return new(g.Question.ForgetAfter)
+	return g.Question.ForgetAfter
 }

@@ -130,14 +130,8 @@ func (s *Store) RevokeGrant(ctx context.Context, r grant.Revoking) (revoked bool
 
 const revokeGrant = `UPDATE grants SET revoked_at = $2, revoked_by = $3 WHERE id = $1 AND revoked_at IS NULL AND (lapses_at IS NULL OR lapses_at > $2)`
 
-// never is when a question is forgotten that stays: a year of four digits, like every time that is shown.
-var never = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
 // KeepQuestion implements [grant.Store].
-func (s *Store) KeepQuestion(ctx context.Context, id bridge.QuestionID, until *time.Time) error {
-	if until == nil {
-		until = &never
-	}
+func (s *Store) KeepQuestion(ctx context.Context, id bridge.QuestionID, until time.Time) error {
 	return s.write(ctx, func(ctx context.Context) error {
 		_, err := s.exec(ctx, `UPDATE questions SET forget_after = $2 WHERE id = $1`, id, until)
 		return err
