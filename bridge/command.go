@@ -48,6 +48,8 @@ type CommandReply struct {
 	Text string
 	// Private is for what nobody but the person is to read: where others are present too, it goes to them alone.
 	Private bool
+	// Committed is called once what the command did is stored; nil for nothing. What is recorded or woken then is so once.
+	Committed func(ctx context.Context) `json:"-"`
 }
 
 // AddressedReply is a reply on its way to the person who gave a command.
@@ -120,9 +122,9 @@ func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error
 	if err != nil {
 		return fmt.Errorf("prepare a command: %w", err)
 	}
-	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
-		reply, err := e.command(ctx, c, found)
-		if err != nil {
+	var reply CommandReply
+	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
+		if reply, err = e.command(ctx, c, found); err != nil {
 			return fmt.Errorf("do a command: %w", err)
 		}
 		owed := AddressedReply{CommandReply: reply, To: in.Sender, Conversation: in.Conversation, About: in.ID, Thread: said.Thread, At: e.Clock.Now()}
@@ -136,11 +138,15 @@ func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error
 		}
 		return e.Store.FinishInteraction(ctx, in.ID)
 	})
-	if err == nil {
-		zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
-		e.Owed()
+	if err != nil {
+		return err
 	}
-	return err
+	zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
+	if reply.Committed != nil {
+		reply.Committed(ctx)
+	}
+	e.Owed()
+	return nil
 }
 
 // prepare lets those who answer to the name look ahead; found is in their order.

@@ -19,6 +19,7 @@ type commander struct {
 	store  bridge.Store
 	got    []bridge.Command
 	fails  error
+	stored []bool // what was stored when it was told so
 }
 
 func (c *commander) Commands() []string { return c.names }
@@ -34,7 +35,10 @@ func (c *commander) Command(ctx context.Context, cmd bridge.Command) (*bridge.Co
 		return nil, err
 	}
 	c.got = append(c.got, cmd)
-	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions"}, nil
+	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions", Committed: func(ctx context.Context) {
+		_, owed, err := c.store.NextEffect(ctx)
+		c.stored = append(c.stored, owed && err == nil)
+	}}, nil
 }
 
 func newCommandBench(t *testing.T) (b *bench, decisions, grants *commander) {
@@ -163,8 +167,8 @@ func TestCommandsAreAtomic(t *testing.T) {
 	}
 	decisions.fails = nil
 	b.receive(in)
-	if got := b.replied(); len(got) != 1 || b.unhandled() != 0 {
-		t.Errorf("replied %q", got)
+	if got := b.replied(); len(got) != 1 || b.unhandled() != 0 || !slices.Equal(decisions.stored, []bool{true}) {
+		t.Errorf("replied %q, told %v", got, decisions.stored)
 	}
 
 	b.room.joined = map[bridge.UserID]bridge.Rights{"@new:ex.org": {Unreadable: true}}
