@@ -42,6 +42,7 @@ type Traces struct {
 	Tokens       int // of theirs, sessions too
 	Revocations  int // grants that they took back
 	Asks         int // notes of when the question queue asked them
+	Gates        int // gated exchanges about them that have ended
 	Memberships  int // of rooms that they are not in
 	States       int // pieces of a room's state that they had set
 
