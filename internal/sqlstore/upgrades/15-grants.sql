@@ -1,4 +1,4 @@
--- v13 -> v14 (compatible with v11+): What answers granted for longer than once
+-- v14 -> v15 (compatible with v11+): What answers granted for longer than once
 
 -- What each is about stands in its question, which stays as long as the grant does.
 CREATE TABLE grants (
