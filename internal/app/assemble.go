@@ -95,10 +95,15 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		b.close()
 		return nil, err
 	}
+	grants := b.newGrants(cfg, clock, auditor)
+	decisions, err := b.newDecisions(ctx, cfg, auditor)
+	if err != nil {
+		return nil, err
+	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: deadlines{store}, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
-		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
-	gated, err := newCollector(ctx, cfg, b, clock)
+		queueChores(cfg, store), decisionChores(store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
+	gated, err := b.newCollector(ctx, cfg, decisions, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +111,14 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), gated), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		Features:         append(b.hooks.features(), grants, gated), Commanders: []bridge.Commander{decisions}, Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
 		Auditor: auditor,
 	})
 	gated.Rooms = engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, expirers{engine, gated}, kinds(engine)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Gates: gated, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Gates: gated, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -175,18 +180,20 @@ const (
 	choreBatch   = 1000
 )
 
+// until removes what is older than it is kept, batch by batch.
+func until(remove func(ctx context.Context, before time.Time, limit int) (int, error), kept time.Duration) func(context.Context, time.Time) error {
+	return func(ctx context.Context, now time.Time) error {
+		for ctx.Err() == nil {
+			if n, err := remove(ctx, now.Add(-kept), choreBatch); err != nil || n < choreBatch {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+}
+
 // chores are what the sweep does besides expiring.
 func chores(store *sqlstore.Store) []sweep.Chore {
-	until := func(remove func(ctx context.Context, before time.Time, limit int) (int, error), kept time.Duration) func(context.Context, time.Time) error {
-		return func(ctx context.Context, now time.Time) error {
-			for ctx.Err() == nil {
-				if n, err := remove(ctx, now.Add(-kept), choreBatch); err != nil || n < choreBatch {
-					return err
-				}
-			}
-			return ctx.Err()
-		}
-	}
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
 		{Name: "forget gates", Every: time.Hour, Do: until(store.ForgetGates, 0)},

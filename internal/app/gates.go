@@ -3,9 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
-	"errors"
 	"strings"
 	"time"
 
@@ -23,30 +20,15 @@ var (
 )
 
 // newCollector makes the collector of gated exchanges. Its Rooms are the engine, which is made with it and comes later.
-func newCollector(ctx context.Context, cfg config.Config, b *parts, clock bridge.Clock) (*collector.Collector, error) {
-	key, err := capabilityKey(ctx, b.store)
+func (b *parts) newCollector(ctx context.Context, cfg config.Config, decisions collector.Decisions, clock bridge.Clock) (*collector.Collector, error) {
+	key, err := openSecret(ctx, b.store, "key of capabilities") // whoever reads it can answer every query that is open
 	if err != nil {
 		return nil, err
 	}
 	return collector.New(collector.Parts{
-		Store: b.store, Announcer: b.hooks.announcer(), Clock: clock, Key: key, Endpoint: responses(cfg.APIURL()),
+		Store: b.store, Announcer: b.hooks.announcer(), Decisions: decisions, Clock: clock, Key: key, Endpoint: responses(cfg.APIURL()),
 		Owed: b.owed, Changed: func(g collector.Gate) { b.hub.Notify(g.Woken()) }, Deadline: b.sweeper.Deadline,
 	}), nil
-}
-
-// capabilityKey is the database's own: whoever reads that can answer every query that is open.
-func capabilityKey(ctx context.Context, store *sqlstore.Store) (key collector.Key, err error) {
-	fresh := make([]byte, collector.KeySize)
-	_, _ = rand.Read(fresh) // never fails: crypto/rand.Read crashes the program instead
-	stands, err := store.EnsureValue(ctx, "capability key", base64.StdEncoding.EncodeToString(fresh))
-	if err != nil {
-		return key, err
-	}
-	raw, err := base64.StdEncoding.DecodeString(stands)
-	if err != nil || copy(key[:], raw) != collector.KeySize {
-		return key, errors.New("the key of capabilities in the database is damaged")
-	}
-	return key, nil
 }
 
 // responses is where the response to a query is posted; nil where the API is not reached by https.
@@ -54,7 +36,9 @@ func responses(api string) func(gate.QueryID) string {
 	if !strings.HasPrefix(api, "https://") {
 		return nil
 	}
-	return func(id gate.QueryID) string { return strings.TrimSuffix(api, "/") + "/api/queries/" + string(id) + "/responses" }
+	return func(id gate.QueryID) string {
+		return strings.TrimSuffix(api, "/") + "/api/queries/" + string(id) + "/responses"
+	}
 }
 
 // expirers expire what is overdue of each kind.

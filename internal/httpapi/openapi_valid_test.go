@@ -135,6 +135,7 @@ func TestRequestsAreDescribed(t *testing.T) {
 		"2026-07-30/gate-opening":             "/paths/~1api~1agent~1rooms~1{room}~1gates" + body,
 		"2026-07-30/response":                 "/paths/~1api~1queries~1{id}~1responses" + body,
 		"2026-07-30/gate-event":               "/components/pathItems/gateMoved" + body,
+		"question-protocol-1.1/grant-event":   "/components/pathItems/grantRevoked" + body,
 		"question-queue/proposal":             "/paths/~1api~1agent~1queue~1propose" + body,
 		"question-queue/next":                 "/paths/~1api~1agent~1queue~1next" + body,
 		"question-queue/reply":                "/paths/~1api~1agent~1queue~1candidates~1{id}~1answer" + body,

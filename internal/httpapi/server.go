@@ -56,8 +56,9 @@ type Config struct {
 	Queue     *queue.Queue
 	Callbacks Callbacks
 	// Gates opens gated exchanges, and takes the responses to their queries.
-	Gates *collector.Collector
-	Log   zerolog.Logger
+	Gates  *collector.Collector
+	Grants Grants
+	Log    zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -156,10 +157,13 @@ func (s *server) routes() []route {
 		{"GET /api/agent/gates", s.agent(ScopeGate, s.gates)},
 		{"GET /api/agent/gates/{id}", s.agent(ScopeGate, s.gate)},
 		{"POST /api/queries/{id}/responses", s.respond},
+		{"GET /api/agent/grants", s.agent(ScopeRead, s.grants)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
+		{"GET /api/grants", s.responder(bridge.AuditReadRefused, s.standing)},
+		{"POST /api/grants/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revoke)},
 		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},

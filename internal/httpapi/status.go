@@ -6,6 +6,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -67,6 +68,7 @@ var kinds = map[bridge.Code]kind{
 	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
 	collector.CodeGateUnknown:  {http.StatusNotFound, "No such gate"},
 	collector.CodeQueryUnknown: {http.StatusNotFound, "No such query"},
+	grant.CodeUnknown:          {http.StatusNotFound, "No such grant"},
 
 	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
 
