@@ -99,9 +99,15 @@ func Escalation(names string) string {
 
 // How a question ended.
 const (
-	Expired    = "No answer: this question has expired."
-	Withdrawn  = "Cancelled: its asker has withdrawn this question."
-	Dismissed  = "Dismissed without an answer."
+	Expired   = "No answer: this question has expired."
+	Withdrawn = "Cancelled: its asker has withdrawn this question."
+	Dismissed = "Dismissed without an answer."
+
+	// A question of the Question Queue.
+	Cooled     = "Thank you. No answer is fine: this question is closed, and may come again later."
+	Elsewhere  = "Cancelled: it was answered elsewhere."
+	Ignored    = "Cancelled: nobody replied in time."
+	Gone       = "Cancelled: it needs no answer any more."
 	Superseded = "Replaced by a newer question."
 	Edited     = "Cancelled: this question was edited, so it has to be asked again."
 )
