@@ -46,6 +46,11 @@ type Channel interface {
 	// Tell says one of the three courtesies to a person, once; it is logged and never retried. One with the code
 	// CodeUnreadable is not said when the message could be read meanwhile.
 	Tell(ctx context.Context, q Question, p Posting, c Courtesy, key string) error
+
+	// Reply says what a command came to, once however often it is called with the same key. A private one goes to the
+	// person alone where others are present, and a note in the conversation says so. One that cannot be said within a day
+	// is left unsaid.
+	Reply(ctx context.Context, r AddressedReply, key string) error
 }
 
 // Courtesy is something told to one person about what they did.
@@ -94,6 +99,7 @@ type Rights struct {
 	Member         bool // joined to the conversation now
 	Machine        bool // ourselves, a listed bot, a relay or a carrier: never answers in the room
 	IsAsker        bool // the asker itself, or an account of it
+	Agent          bool // an account of any agent
 	WorkspaceAdmin bool
 	Unreadable     bool
 	// Weak is set by the engine where who they are was shown by something that another service may have passed on, and the

@@ -14,6 +14,9 @@ import (
 // Run does one effect. A nil error means that it is done, also when there turned out to be nothing to do. *ErrHeld and
 // *ErrRetry say when to come back; any other error is worth another try until its kind gives up.
 func (e *Engine) Run(ctx context.Context, f Effect) error {
+	if f.Kind == EffectReply {
+		return e.reply(ctx, f)
+	}
 	q, err := e.Store.Question(ctx, f.Question)
 	if err != nil {
 		if CodeOf(err) == CodeNotFound {

@@ -45,7 +45,8 @@ type Parts struct {
 	Gatekeeper Gatekeeper
 	Notifier   Notifier
 	Features   []Feature
-	Certifier  Certifier // nil where approvals yield no certificates
+	Commanders []Commander // those who share a name are asked in this order
+	Certifier  Certifier   // nil where approvals yield no certificates
 	Clock      Clock
 	Unthreaded Unthreaded
 	ByReply    ByReply
@@ -86,11 +87,11 @@ func NewEngine(p Parts) *Engine {
 // created false; another one gives CodeElicitationConflict. Other errors: CodeRoomUnknown, CodeRoomUnanswerable,
 // CodeTargetNotPermitted, CodeInvalidQuestion, CodeSubjectConflict, CodeQuotaExceeded.
 func (e *Engine) Ask(ctx context.Context, q Question) (asked Question, created bool, err error) {
-	return e.askWith(ctx, q, func(context.Context, Question) error { return nil })
+	return e.AskWith(ctx, q, func(context.Context, Question) error { return nil })
 }
 
-// askWith asks; with runs in the transaction that stores a new question.
-func (e *Engine) askWith(ctx context.Context, q Question, with func(ctx context.Context, q Question) error) (asked Question, created bool, err error) {
+// AskWith asks as [Engine.Ask] does; with runs in the transaction that stores a new question, and its error is the error.
+func (e *Engine) AskWith(ctx context.Context, q Question, with func(ctx context.Context, q Question) error) (asked Question, created bool, err error) {
 	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 		return earlier, false, err
 	}

@@ -36,6 +36,7 @@ type room struct {
 	duringControls func()
 	controlsFail   error
 	posted         int
+	replies        []bridge.AddressedReply
 }
 
 func (r *room) Supports(context.Context, bridge.ConversationID) error { return r.supports }
@@ -121,6 +122,17 @@ func (r *room) Tell(_ context.Context, _ bridge.Question, _ bridge.Posting, c br
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.posts = append(r.posts, fmt.Sprintf("tell %s %s %s", c.Kind, c.Code, c.To))
+	return nil
+}
+
+func (r *room) Reply(_ context.Context, reply bridge.AddressedReply, key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fails != nil {
+		return r.fails
+	}
+	r.replies = append(r.replies, reply)
+	r.posts = append(r.posts, "reply "+key)
 	return nil
 }
 

@@ -42,7 +42,7 @@ type Once struct {
 // question since. Another request under the same id is CodeIdempotencyConflict; further errors are those of Ask.
 func (e *Engine) AskOnce(ctx context.Context, q Question, o Once) (r Response, replayed bool, err error) {
 	return e.once(ctx, o, func(keep keeper) (Question, error) {
-		asked, created, err := e.askWith(ctx, q, func(ctx context.Context, q Question) error { return keep(ctx, q, true) })
+		asked, created, err := e.AskWith(ctx, q, func(ctx context.Context, q Question) error { return keep(ctx, q, true) })
 		if err == nil && !created {
 			err = keep(ctx, asked, false)
 		}

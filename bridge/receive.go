@@ -15,6 +15,9 @@ import (
 // means that nothing was stored and the same interaction is to be received again.
 func (e *Engine) Receive(ctx context.Context, in Interaction) error {
 	ctx = zerolog.Ctx(ctx).With().Str("event_id", string(in.ID)).Str("room_id", string(in.Conversation)).Logger().WithContext(ctx)
+	if c, ok := e.commandIn(in); ok {
+		return e.obey(ctx, in, c)
+	}
 	for range 3 {
 		done, err := e.receive(ctx, in)
 		if done || err != nil {

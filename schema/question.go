@@ -173,10 +173,8 @@ type AnswerEnvelope struct {
 
 // WebhookEvent is what a webhook receives (section 7, "Outgoing-webhook event").
 type WebhookEvent struct {
-	Event string `json:"event"` // question.answered, question.expired, question.cancelled or question.next_query
+	Event string `json:"event"` // question.answered, question.expired or question.cancelled
 	AnswerEnvelope
-	Gate      *Submission `json:"gate,omitempty"`       // of question.next_query
-	NextQuery *Query      `json:"next_query,omitempty"` // of question.next_query
 	Room      WebhookRoom `json:"room"`
 	Timestamp Timestamp   `json:"timestamp"`
 }

@@ -221,6 +221,14 @@ func Refused(rule, why string) string {
 	return "This question was refused by the rule “" + rule + "”: " + why + "."
 }
 
+// What people are told who gave a command.
+const (
+	NothingNamed = "Nothing here goes by that name. Please look at the short id again."
+	// ToldInPrivate stands in the room, the answer in a direct one.
+	ToldInPrivate = "I have sent you the answer in a direct room, because others can read here."
+	NotInPrivate  = "The answer is for you alone, and I could not make a direct room with you. Please invite me to one and ask there."
+)
+
 // The answers to a question of yes and no.
 const (
 	Yes = "yes"

@@ -73,6 +73,8 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	channel := channelConfig(cfg, opts.Registration)
 	channel.Encryption = encryption(cfg, store)
 	channel.Limited, channel.Audit = b.metrics.Limited, auditor
+	var engine *bridge.Engine
+	channel.IsCommand = func(text string) bool { return engine.IsCommand(text) }
 	if b.channel, err = matrix.New(channel, store, clock); err != nil {
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
 		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
-	engine := bridge.NewEngine(bridge.Parts{
+	engine = bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
@@ -156,6 +158,7 @@ func kinds(engine *bridge.Engine) map[bridge.EffectKind]outbox.Kind {
 		bridge.EffectSettled: {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
 		bridge.EffectTell:    {Handler: engine, Attempts: 1},
 		bridge.EffectRemind:  {Handler: engine, Backoff: time.Second, MaxBackoff: time.Minute},
+		bridge.EffectReply:   {Handler: engine, Backoff: time.Second, MaxBackoff: 10 * time.Minute},
 	}
 }
 

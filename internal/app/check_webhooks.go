@@ -15,9 +15,9 @@ func (c *check) webhooks(ctx context.Context) {
 	if len(c.cfg.Webhooks) == 0 {
 		return
 	}
-	client, err := egress.New(egress.Config{Allow: c.cfg.Egress.Allow, Timeouts: egress.Timeouts{Whole: checkTimeout}})
+	client, err := outward(c.cfg, egress.Timeouts{Whole: checkTimeout})
 	if err != nil { // the configuration was checked for that
-		c.add(Finding{What: "egress.allow can be read", Err: err, Hint: "networks, addresses and host names"})
+		c.add(Finding{What: "egress can be read", Err: err, Hint: "networks, addresses and host names; a file of certificates"})
 		return
 	}
 	for _, w := range c.cfg.Webhooks {

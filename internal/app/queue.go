@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -36,9 +35,9 @@ var callbackTimeouts = egress.Timeouts{Dial: 2 * time.Second, TLS: 2 * time.Seco
 
 // newQueue makes the Question Queue and what asks hosts for stale candidates. It asks in no room until it is given who does.
 func newQueue(cfg config.Config, store *sqlstore.Store, clock bridge.Clock, announcer bridge.Announcer) (*queue.Queue, *callback.Checker, error) {
-	client, err := egress.New(egress.Config{Allow: cfg.Egress.Allow, Timeouts: callbackTimeouts})
+	client, err := outward(cfg, callbackTimeouts)
 	if err != nil {
-		return nil, nil, fmt.Errorf("egress.allow: %w", err)
+		return nil, nil, err
 	}
 	hosts := &callback.Checker{Store: store, Caller: client}
 	return queue.New(queue.Parts{

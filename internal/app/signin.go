@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"superpipeline.dev/question-bridge/bridge"
@@ -24,9 +23,9 @@ func newSignIn(cfg config.Config, store *sqlstore.Store) (httpapi.SignIn, error)
 }
 
 func newOpenID(cfg config.Config) (*matrix.OpenID, error) {
-	guarded, err := egress.New(egress.Config{Allow: cfg.Egress.Allow})
+	guarded, err := outward(cfg, egress.Timeouts{})
 	if err != nil {
-		return nil, fmt.Errorf("egress.allow: %w", err)
+		return nil, err
 	}
 	return matrix.NewOpenID(matrix.OpenIDConfig{
 		ServerName: cfg.Homeserver.Domain, HomeserverURL: cfg.Homeserver.URL, Servers: cfg.Auth.OpenID.Servers, Guarded: guarded,

@@ -122,9 +122,9 @@ func now() time.Time { return bridge.SystemClock{}.Now() }
 // TestWebhook posts one test event to a configured endpoint from here, past the database, and gives the status that it
 // was answered with.
 func TestWebhook(ctx context.Context, cfg config.Config, name string) (status int, err error) {
-	client, err := egress.New(egress.Config{Allow: cfg.Egress.Allow})
+	client, err := outward(cfg, egress.Timeouts{})
 	if err != nil {
-		return 0, fmt.Errorf("egress.allow: %w", err)
+		return 0, err
 	}
 	for _, e := range endpoints(cfg) {
 		if e.Name != name {

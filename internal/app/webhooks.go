@@ -43,9 +43,9 @@ func newHooks(ctx context.Context, cfg config.Config, store *sqlstore.Store, clo
 		return nil, err
 	}
 	h.feature = &webhook.Feature{Endpoints: endpoints(cfg), Rooms: h.places, Store: store, Clock: clock}
-	client, err := egress.New(egress.Config{Allow: cfg.Egress.Allow})
+	client, err := outward(cfg, egress.Timeouts{})
 	if err != nil {
-		return nil, fmt.Errorf("egress.allow: %w", err)
+		return nil, err
 	}
 	for _, e := range h.feature.Endpoints {
 		sender, err := webhook.NewSender(e, webhook.Means{Caller: client, Book: store, Clock: clock, Retry: webhook.DefaultRetry()})

@@ -53,14 +53,19 @@ var imports = []row{
 	},
 	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
 	{
-		packages: []string{"internal/gate", "internal/webhook"},
+		packages: []string{"internal/webhook"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "bridge/certificate"},
 		outside:  []string{zerolog, hooks},
+	},
+	{packages: []string{"internal/gate"}, own: []string{"bridge", "schema"}},
+	{
+		packages: []string{"internal/gate/host"},
+		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/gate"}, outside: []string{zerolog},
 	},
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
-		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/sqlstore/upgrades"},
+		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/sqlstore/upgrades"},
 		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
@@ -73,7 +78,7 @@ var imports = []row{
 		packages: []string{"internal/httpapi"},
 		own: []string{
 			"bridge", "schema", "internal/dialect", "bridge/certificate",
-			"internal/queue", "internal/gate", "internal/wait",
+			"internal/queue", "internal/gate", "internal/gate/host", "internal/wait",
 		},
 		outside: []string{zerolog, xRate},
 	},

@@ -141,7 +141,7 @@ func kindOf(tag string) string {
 
 // resolve makes the paths absolute.
 func (c *Config) resolve(folder string) {
-	paths := []*string{&c.Appservice.Registration, &c.Database.Path}
+	paths := []*string{&c.Appservice.Registration, &c.Database.Path, &c.Egress.CAFile}
 	for i := range c.Logging.Writers {
 		paths = append(paths, &c.Logging.Writers[i].Filename)
 	}

@@ -17,11 +17,6 @@ type Webhook struct {
 	Events  []string `yaml:"events,omitempty"` // which events, by their exact names; if empty, those that tell how questions end
 }
 
-// Egress says what may be called of the addresses that others give us.
-type Egress struct {
-	Allow []string `yaml:"allow,omitempty"` // networks, addresses and host names, beyond what is public
-}
-
 // EveryRoom in [Webhook.Rooms] stands for all of them.
 const EveryRoom = "*"
 
@@ -65,15 +60,7 @@ func (k *checker) webhooks(hooks []Webhook, rooms []Room) {
 	}
 }
 
-func (k *checker) egress(e Egress) {
-	for i, entry := range e.Allow {
-		_, network := Network(entry).Prefix()
-		host := isServerName(entry) && strings.ContainsAny(strings.ToLower(entry), "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(entry, ":")
-		k.rule(network || host, fmt.Sprintf("egress.allow[%d]", i), "must be a network like 10.1.0.0/16, an address, or a host name without a port")
-	}
-}
-
-// loadSecrets reads the secrets, files relative to folder. The faults never hold one.
+// loadSecrets reads the secrets and the certificates, files relative to folder. The faults never hold a secret.
 func (c *Config) loadSecrets(folder string, getenv func(string) string) Faults {
 	k, from := &checker{}, secretSource{folder, getenv}
 	for i := range c.Webhooks {
@@ -89,6 +76,7 @@ func (c *Config) loadSecrets(folder string, getenv func(string) string) Faults {
 		}
 	}
 	c.Encryption.loadSecrets(k, from)
+	k.authorities(c.Egress, folder)
 	return k.faults
 }
 

@@ -14,6 +14,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -60,6 +62,21 @@ type Response struct {
 	Cut    bool // the body was longer than the limit
 }
 
+// RetryAfter is how long the other side asks to be left alone by its Retry-After header, which is seconds or a date (RFC
+// 9110, 10.2.3); 0 where it asks for nothing, or cannot be understood.
+func (r Response) RetryAfter(now time.Time) time.Duration {
+	value := strings.TrimSpace(r.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	} else if errors.Is(err, strconv.ErrRange) {
+		return 1 << 62
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
 // RefusedError says that the guard would not let a call out. Nothing was sent.
 type RefusedError struct{ Reason string }
 
@@ -73,6 +90,7 @@ func refused(reason string, args ...any) error {
 // compression and knows no proxy, not even one of the environment: behind a proxy nobody could tell what is dialled.
 type Client struct {
 	tls, plain *http.Client
+	guards     guard // of tls
 	timeout    time.Duration
 }
 
@@ -86,8 +104,10 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	t := c.Timeouts.orDefault()
+	guards := guard{allowed: allowed, resolver: c.Resolver, timeout: t.Dial}
 	client := func(plain bool) *http.Client {
-		g := guard{allowed: allowed, resolver: c.Resolver, plain: plain, timeout: t.Dial}
+		g := guards
+		g.plain = plain
 		return &http.Client{
 			Transport: &http.Transport{
 				DialContext: g.dial, TLSHandshakeTimeout: t.TLS, ResponseHeaderTimeout: t.Header,
@@ -98,7 +118,7 @@ func New(c Config) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
-	return &Client{tls: client(false), plain: client(true), timeout: t.Whole}, nil
+	return &Client{tls: client(false), plain: client(true), guards: guards, timeout: t.Whole}, nil
 }
 
 func (t Timeouts) orDefault() Timeouts {
@@ -132,6 +152,22 @@ func parse(text string) (*url.URL, error) {
 		return nil, refused("a URL with a user or password in it is not called")
 	}
 	return u, nil
+}
+
+// Check says why a call of a URL would be refused now, as a *RefusedError: by its text, or by what its host resolves to. A
+// host that cannot be looked up is not refused, since it may be later. Do checks again, on the address that it dials.
+func (c *Client) Check(ctx context.Context, text string) error {
+	u, err := parse(text)
+	if err != nil {
+		return err
+	}
+	g := c.guards
+	g.plain = u.Scheme == "http"
+	_, err = g.reachable(ctx, u.Hostname())
+	if r, ok := errors.AsType[*RefusedError](err); ok {
+		return r
+	}
+	return nil
 }
 
 // Do makes one call. A *RefusedError says that the guard refused it; other errors are the network's. Neither holds the

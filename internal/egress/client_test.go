@@ -298,3 +298,40 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 		t.Errorf("the proxy was asked %d times, the server %d times", hits.Load(), reached.Load())
 	}
 }
+
+// What a call would be refused for is said before there is one; a host that cannot be looked up may be there later.
+func TestCheckBeforeTheCall(t *testing.T) {
+	resolver := names{
+		"inside.ex.org": {ips("10.0.0.7")}, "mixed.ex.org": {ips("93.184.215.14", "127.0.0.1")}, "good.ex.org": {ips("93.184.215.14")},
+		"listed.ex.org": {ips("10.0.0.8")},
+	}
+	c := client(t, Config{Resolver: resolver, Allow: []string{"10.9.0.0/16", "listed.ex.org"}})
+	for target, want := range map[string]string{
+		"https://good.ex.org/responses": "", "https://listed.ex.org": "", "https://10.9.1.1:8443/": "", "https://93.184.215.14/": "",
+		"https://nowhere.ex.org/": "", "http://listed.ex.org/": "",
+		"https://inside.ex.org/": "10.0.0.7 is not a public address", "https://mixed.ex.org/": "127.0.0.1 is not a public address",
+		"https://127.0.0.1/": "127.0.0.1 is not a public address", "https://[::1]/": "::1 is not a public address",
+		"http://good.ex.org/": "http:// is only spoken", "https://u:p@good.ex.org/": "user or password", "ftp://good.ex.org/": "only https://",
+	} {
+		err := c.Check(t.Context(), target)
+		var refused *RefusedError
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", target, err)
+		case want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, " 7 ": 7 * time.Second, "-7": 0, "soon": 0, "99999999999": 1 << 62,
+		"Sun, 01 Nov 2026 12:01:00 GMT": time.Minute, "Sun, 01 Nov 2026 11:00:00 GMT": 0,
+	} {
+		if got := (Response{Header: http.Header{"Retry-After": {value}}}).RetryAfter(now); got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+	}
+}

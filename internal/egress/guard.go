@@ -25,16 +25,11 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 	if err != nil {
 		return nil, refused("the URL's host and port cannot be read")
 	}
-	ips, err := g.addresses(ctx, host)
+	ips, err := g.reachable(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	named := g.allowed.host(host)
-	for _, ip := range ips {
-		if err := g.check(ip, named); err != nil {
-			return nil, err
-		}
-	}
 	dialer := net.Dialer{Timeout: g.timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		// The last word, on the very address that the socket is about to connect to.
 		to, err := netip.ParseAddrPort(address)
@@ -55,6 +50,21 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 		}
 	}
 	return nil, errors.Join(failures...)
+}
+
+// reachable gives the addresses of a host, each of which may be dialled.
+func (g guard) reachable(ctx context.Context, host string) ([]netip.Addr, error) {
+	ips, err := g.addresses(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	named := g.allowed.host(host)
+	for _, ip := range ips {
+		if err := g.check(ip, named); err != nil {
+			return nil, err
+		}
+	}
+	return ips, nil
 }
 
 // addresses gives the addresses of a host.

@@ -20,6 +20,7 @@ func TestDendrite(t *testing.T) {
 	t.Run("answers", func(t *testing.T) { r.t = t; testAnswers(r) })
 	t.Run("set", func(t *testing.T) { r.t = t; testRealSet(r) })
 	t.Run("alone", func(t *testing.T) { r.t = t; testRealAlone(r) })
+	t.Run("commands", func(t *testing.T) { r.t = t; testRealCommands(r) })
 	t.Run("redaction", func(t *testing.T) { r.t = t; testRealRedaction(r) })
 	t.Run("carrier", func(t *testing.T) { r.t = t; testRealCarrier(r) })
 	t.Run("upgrade", func(t *testing.T) { r.t = t; testRealUpgrade(r) })

@@ -22,9 +22,11 @@ type fakeServer struct {
 	// before may answer a request itself; it says whether it did.
 	before func(w http.ResponseWriter, r *http.Request) bool
 	// after runs when a send was taken and not yet answered; it may cut the connection.
-	after func(w http.ResponseWriter, r *http.Request)
-	calls []string
-	syncs []map[string]any // answers of /sync, in turn
+	after  func(w http.ResponseWriter, r *http.Request)
+	calls  []string
+	syncs  []map[string]any // answers of /sync, in turn
+	made   []map[string]any // what rooms were made of
+	direct map[string]any   // the bot's m.direct
 }
 
 type fakeRoom struct {
@@ -72,6 +74,17 @@ func newFakeServer(t *testing.T) *fakeServer {
 		}
 		return 404, map[string]any{"errcode": "M_NOT_FOUND"}
 	})
+	answer("POST /_matrix/client/v3/createRoom", func(r *http.Request) (int, any) { return f.create(r) })
+	answer("GET /_matrix/client/v3/user/{user}/account_data/{type}", func(r *http.Request) (int, any) {
+		if f.direct != nil {
+			return 200, f.direct
+		}
+		return 404, map[string]any{"errcode": "M_NOT_FOUND"}
+	})
+	answer("PUT /_matrix/client/v3/user/{user}/account_data/{type}", func(r *http.Request) (int, any) {
+		_ = json.NewDecoder(r.Body).Decode(&f.direct)
+		return 200, map[string]any{}
+	})
 	answer("GET /_matrix/client/v3/sync", func(r *http.Request) (int, any) { return f.sync(r) })
 	answer("PUT /_matrix/client/v3/rooms/{room}/redact/{event}/{txn}", func(r *http.Request) (int, any) {
 		return 200, map[string]any{"event_id": f.send(r, "m.room.redaction", map[string]any{"redacts": r.PathValue("event")})}
@@ -111,6 +124,28 @@ func (f *fakeServer) addRoom(id string, people ...string) *fakeRoom {
 		room.state = append(room.state, f.stateEvent("m.room.member", p, p, map[string]any{"membership": "join", "displayname": strings.ToUpper(p[1:2]) + p[2:strings.Index(p, ":")]}))
 	}
 	return room
+}
+
+// create makes the room that the bot asks for.
+func (f *fakeServer) create(r *http.Request) (int, any) {
+	var asked map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&asked)
+	f.made = append(f.made, asked)
+	id, room := fmt.Sprintf("!direct%d:ex.org", len(f.made)), &fakeRoom{}
+	f.rooms[id] = room
+	room.state = append(room.state,
+		f.stateEvent("m.room.create", "", bot, map[string]any{"room_version": "11"}),
+		f.stateEvent("m.room.member", bot, bot, map[string]any{"membership": "join"}))
+	for _, who := range asked["invite"].([]any) {
+		room.state = append(room.state, f.stateEvent("m.room.member", who.(string), bot, map[string]any{"membership": "invite"}))
+	}
+	if initial, ok := asked["initial_state"].([]any); ok {
+		for _, e := range initial {
+			e := e.(map[string]any)
+			room.state = append(room.state, f.stateEvent(e["type"].(string), "", bot, e["content"].(map[string]any)))
+		}
+	}
+	return 200, map[string]any{"room_id": id}
 }
 
 func (f *fakeServer) stateEvent(eventType, key, sender string, content map[string]any) map[string]any {

@@ -12,7 +12,7 @@ import (
 // Rights implements [bridge.Gatekeeper]. A room that the bot may not see gives no rights. When the homeserver cannot be
 // asked, there is an error beside Unreadable: the answer is not refused for that, but looked at again later.
 func (s *Service) Rights(ctx context.Context, q bridge.Question, who bridge.UserID, fresh bool) (bridge.Rights, error) {
-	rights := bridge.Rights{Machine: s.machines[who], IsAsker: s.isAsker(q, who)}
+	rights := bridge.Rights{Machine: s.machines[who], IsAsker: s.isAsker(q, who), Agent: s.isAgent(who)}
 	v, err := s.rooms.view(ctx, q.Conversation, fresh)
 	if err != nil {
 		rights.Unreadable = true
@@ -50,6 +50,15 @@ func (s *Service) isAsker(q bridge.Question, who bridge.UserID) bool {
 	}
 	c, isCarrier := s.carriers[who]
 	return isCarrier && c.Agent == q.Asker
+}
+
+func (s *Service) isAgent(who bridge.UserID) bool {
+	for _, accounts := range s.cfg.AgentUsers {
+		if slices.Contains(accounts, who) {
+			return true
+		}
+	}
+	return false
 }
 
 // admins gives those of the people who are workspace admins for the question, by the lists or by their power in the room.

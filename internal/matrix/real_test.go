@@ -93,6 +93,7 @@ func (up setup) start(t *testing.T) *real {
 		ServerName: "question.test", HomeserverURL: r.proxy(), Registration: reg, Invite: []string{"question.test"}, Keycaps: true,
 		Redactions: RedactionsAuto, Admins: Admins{PowerLevel: &fullPower}, Carriers: []Carrier{{User: bridge.UserID(r.pod.ID), Agent: "pod"}},
 	}
+	cfg.IsCommand = func(text string) bool { return r.engine.IsCommand(text) }
 	up.change(&cfg, r.db)
 	store := Store(r.db)
 	if up.between != nil {
@@ -102,7 +103,7 @@ func (up setup) start(t *testing.T) *real {
 	noError(t, err)
 	r.engine = bridge.NewEngine(bridge.Parts{
 		Store: r.db, Channel: r.Service, Gatekeeper: r.Service, Notifier: noNotifier{}, Clock: bridge.SystemClock{},
-		Unthreaded: bridge.UnthreadedDirect, Owed: func() {
+		Unthreaded: bridge.UnthreadedDirect, Commanders: []bridge.Commander{listing{}}, Owed: func() {
 			select {
 			case r.owed <- struct{}{}:
 			default:

@@ -166,7 +166,7 @@ func TestRights(t *testing.T) {
 		"@sam:ex.org":  {DisplayName: "Sam", Member: true},
 		"@root:ex.org": {DisplayName: "Root", Member: true, WorkspaceAdmin: true},
 		"@eve:ex.org":  {},
-		"@ci:ex.org":   {IsAsker: true},
+		"@ci:ex.org":   {IsAsker: true, Agent: true},
 		"@pod:ex.org":  {Machine: true},
 		bot:            {DisplayName: "Asker", Member: true, Machine: true},
 	} {

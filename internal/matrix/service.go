@@ -38,6 +38,10 @@ type Config struct {
 	// Redactions says whether the bot syncs for redactions, which some homeservers never push; RedactionsAuto unless set.
 	Redactions Redactions
 
+	// IsCommand says whether a text is a command to the bridge, which is of interest in rooms without a question too; nil
+	// where there are none.
+	IsCommand func(text string) bool
+
 	// Audit keeps which carriers' questions were refused; nil for nobody.
 	Audit bridge.Auditor
 
@@ -93,6 +97,7 @@ type Service struct {
 	wake     chan struct{}
 	asides   asideLog
 
+	befriending sync.Mutex // one direct room is made at a time
 	introducing sync.Mutex
 	introduced  bool // the bot has its display name
 }

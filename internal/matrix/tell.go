@@ -38,13 +38,18 @@ func (s *Service) tell(ctx context.Context, q bridge.Question, p bridge.Posting,
 	if len(p.Messages) > 0 {
 		root = p.Messages[0].ID
 	}
-	reply := map[string]any{"m.in_reply_to": map[string]any{"event_id": string(c.About)}}
-	if root != "" {
-		reply["rel_type"], reply["event_id"], reply["is_falling_back"] = "m.thread", string(root), false
-	}
-	content["m.relates_to"] = reply
+	content["m.relates_to"] = repliesTo(c.About, root)
 	_, err = s.sends.send(ctx, outgoing{key: key, question: q.ID, room: conv, kind: "m.room.message", content: content})
 	return err
+}
+
+// repliesTo relates a message to what somebody did, in the thread with the root; "" for none.
+func repliesTo(about bridge.InteractionID, root bridge.MessageID) map[string]any {
+	relation := map[string]any{"m.in_reply_to": map[string]any{"event_id": string(about)}}
+	if root != "" {
+		relation["rel_type"], relation["event_id"], relation["is_falling_back"] = "m.thread", string(root), false
+	}
+	return relation
 }
 
 func courtesySentence(v view, q bridge.Question, c bridge.Courtesy) string {

@@ -157,9 +157,24 @@ func (s *Service) interest(e envelope) (always, interesting bool) {
 	case e.Type == "m.room.redaction":
 		return true, true
 	case e.Type == "m.room.message", e.Type == "m.room.encrypted", e.Type == "m.reaction":
-		return carrier || bridge.UserID(e.Sender) == s.hs.bot, true
+		return carrier || bridge.UserID(e.Sender) == s.hs.bot || s.mayCommand(e), true
 	}
 	return false, false
+}
+
+// mayCommand is true of a command to the bridge, and of what may be one inside where we can open it.
+func (s *Service) mayCommand(e envelope) bool {
+	switch {
+	case s.cfg.IsCommand == nil:
+		return false
+	case e.Type == "m.room.encrypted":
+		return s.cipher != nil
+	case !bytes.ContainsAny(e.RawContent, "!！"):
+		return false
+	}
+	in, _ := event{envelope: e, Content: readObject(e.RawContent)}.interaction(string(s.hs.bot))
+	said, ok := in.Act.(bridge.Said)
+	return ok && s.cfg.IsCommand(said.Text)
 }
 
 // asideLog remembers which events were reported already: a homeserver may send them again and again.

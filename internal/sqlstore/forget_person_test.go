@@ -70,6 +70,8 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 	}
 	courtesy := must(json.Marshal(bridge.Courtesy{Kind: bridge.Rejected, To: who, About: "$z", Reason: words + " was told"}))(t)
 	noError(t, s.AddEffects(t.Context(), bridge.Effect{Kind: bridge.EffectTell, Question: open.ID, Lane: "hints", Key: "tell" + words, Payload: courtesy, Due: start}))
+	reply := must(json.Marshal(bridge.AddressedReply{CommandReply: bridge.CommandReply{Text: words + " was replied to"}, To: who}))(t)
+	noError(t, s.AddEffects(t.Context(), bridge.Effect{Kind: bridge.EffectReply, Key: "reply" + words, Payload: reply, Due: start}))
 	for i, raw := range []string{
 		`{"event_id":"$e","room_id":"!r","type":"m.room.message","sender":"` + string(who) + `","origin_server_ts":1,"content":{"body":"` + words + ` said"}}`,
 		`{"sender":"` + string(who) + `","body":"` + words + ` said badly"`,
@@ -108,7 +110,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 1, Events: 3, Tokens: 1, Asks: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -123,7 +125,7 @@ func TestForgetPerson(t *testing.T) {
 		if got := must(s.Mentions(t.Context(), string(ada)))(t); !slices.Equal(got, stays) {
 			t.Errorf("she is still in %v", got)
 		}
-		for _, words := range []string{"Ada typed", "Ada comment", "Ada input", "Ada name", "$Ada", "Ada picked", "Ada waits", "Ada half", "Ada said", "Ada sealed", "Ada was told", "Ada in leave"} {
+		for _, words := range []string{"Ada typed", "Ada comment", "Ada input", "Ada name", "$Ada", "Ada picked", "Ada waits", "Ada half", "Ada said", "Ada sealed", "Ada was told", "Ada was replied to", "Ada in leave"} {
 			if got := must(s.Mentions(t.Context(), words))(t); len(got) > 0 {
 				t.Errorf("%q is still in %v", words, got)
 			}

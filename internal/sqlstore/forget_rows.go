@@ -112,22 +112,22 @@ func (f *forgetting) locked(ctx context.Context) error {
 	})
 }
 
-// notices takes back what they were still to be told.
+// notices takes back what they were still to be told: courtesies, and replies to commands of theirs.
 func (f *forgetting) notices(ctx context.Context) error {
 	type row struct {
-		id       int64
-		courtesy bridge.Courtesy
+		id   int64
+		told struct{ To bridge.UserID } // as both payloads name whom they are for
 	}
 	all := pages[row]{
-		query: `SELECT id, payload FROM effects WHERE id > $1 AND kind = '` + string(bridge.EffectTell) + `' ORDER BY id LIMIT $2`, first: int64(0),
+		query: `SELECT id, payload FROM effects WHERE id > $1 AND kind IN ('` + string(bridge.EffectTell) + `', '` + string(bridge.EffectReply) + `') ORDER BY id LIMIT $2`, first: int64(0),
 		scan: func(from dbutil.Scannable) (r row, err error) {
-			err = from.Scan(&r.id, decoded(&r.courtesy))
+			err = from.Scan(&r.id, decoded(&r.told))
 			return r, err
 		},
 		key: func(r row) any { return r.id },
 	}
 	return all.each(ctx, f.Store, func(r row) error {
-		if r.courtesy.To != f.ID {
+		if r.told.To != f.ID {
 			return nil
 		}
 		return f.erase(ctx, &f.found.Notices, some{table: `effects`, where: `id = $1`, args: []any{r.id}})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func (s *Sender) Run(ctx context.Context, f bridge.Effect) error {
 		why = err.Error()
 	} else {
 		why = fmt.Sprintf("answered %d %s", r.Status, http.StatusText(r.Status))
-		asked = min(retryAfter(r.Header.Get("Retry-After"), s.clock.Now()), s.retry.Asked)
+		asked = min(r.RetryAfter(s.clock.Now()), s.retry.Asked)
 	}
 	if asked > 0 && (r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable) {
 		if err := s.book.PauseEndpoint(ctx, s.endpoint.Name, s.clock.Now().Add(asked)); err != nil {
@@ -147,20 +146,6 @@ func later(asked time.Duration) time.Duration {
 		return 0
 	}
 	return asked + spread(asked/10)
-}
-
-// retryAfter reads a Retry-After header, seconds or a date (RFC 9110, 10.2.3). What is neither asks for nothing.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	} else if errors.Is(err, strconv.ErrRange) {
-		return 1 << 62
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 // EventTest is the event of [Sender.Test]. The document has none such, so it looks like none of its own: nobody takes it

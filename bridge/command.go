@@ -1,0 +1,154 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"superpipeline.dev/question-bridge/bridge/texts"
+)
+
+// Commander answers commands: the queue, the gate's decisions, grants. Several may answer to one name.
+type Commander interface {
+	// Commands are the names that it answers to, in lower case and without the mark.
+	Commands() []string
+	// Command does what somebody asked for and says what they are told; nil for a command that is for somebody else with
+	// the same name. It runs inside the transaction that finishes the interaction: it may add effects, it talks to
+	// nobody, and it may run again when the database gave way.
+	Command(ctx context.Context, c Command) (*CommandReply, error)
+}
+
+// Command is what a person told the bridge itself, such as "!revoke d7k2m". Nothing that could be one is an answer.
+type Command struct {
+	ID           InteractionID
+	Name         string   // folded and without the mark: "revoke"
+	Args         []string // as typed
+	By           UserID   // has joined the conversation, and is neither a machine nor an account of an agent
+	Conversation ConversationID
+	// Rights are those of the person in the conversation, as of now and apart from any question.
+	Rights Rights
+}
+
+// CommandReply is what is told to whoever gave a command, in one or more lines. What others wrote in it stands within its
+// line, as the caller's care.
+type CommandReply struct {
+	Text string
+	// Private is for what nobody but the person is to read: where others are present too, it goes to them alone.
+	Private bool
+}
+
+// AddressedReply is a reply on its way to the person who gave a command.
+type AddressedReply struct {
+	CommandReply
+	To           UserID
+	Conversation ConversationID
+	About        InteractionID // the command
+	Thread       MessageID     // the root of the thread that it was given in, if it was
+	At           time.Time     // when the command was read
+}
+
+// EffectReply is one reply to a command; payload is an AddressedReply. It belongs to no question.
+const EffectReply EffectKind = "reply"
+
+// mark is what a command begins with.
+const mark = "!"
+
+// IsCommand says whether a text is a command that somebody answers to. Any other word with a mark is talk.
+func (e *Engine) IsCommand(text string) bool {
+	_, _, ok := e.readCommand(text)
+	return ok
+}
+
+func (e *Engine) readCommand(text string) (name string, args []string, ok bool) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return "", nil, false
+	}
+	name, marked := strings.CutPrefix(Fold(words[0]), mark)
+	return name, words[1:], marked && len(e.commanders(name)) > 0
+}
+
+func (e *Engine) commanders(name string) (all []Commander) {
+	for _, c := range e.Commanders {
+		if slices.Contains(c.Commands(), name) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// commandIn reads the command that an interaction is, or that a message is corrected to.
+func (e *Engine) commandIn(in Interaction) (c Command, ok bool) {
+	text := ""
+	switch act := in.Act.(type) {
+	case Said:
+		text = act.Text
+	case Edited:
+		text = act.Text
+	}
+	name, args, ok := e.readCommand(text)
+	return Command{ID: in.ID, Name: name, Args: args, By: in.Sender, Conversation: in.Conversation}, ok
+}
+
+// obey does what a person commanded, owes them the reply, and finishes the interaction. Nobody else is obeyed or answered,
+// and neither is an edit, nor what came in clear where people encrypt.
+func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error) {
+	said, isNew := in.Act.(Said)
+	if !isNew || in.Exposed {
+		return e.Store.FinishInteraction(ctx, in.ID)
+	}
+	if c.Rights, err = e.rights(ctx, Question{Conversation: in.Conversation}, in.Sender, false); err != nil {
+		return fmt.Errorf("read the sender's rights: %w", err)
+	}
+	if !c.Rights.Member || c.Rights.Machine || c.Rights.Agent {
+		return e.Store.FinishInteraction(ctx, in.ID)
+	}
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		reply, err := e.command(ctx, c)
+		if err != nil {
+			return fmt.Errorf("do a command: %w", err)
+		}
+		owed := AddressedReply{CommandReply: reply, To: in.Sender, Conversation: in.Conversation, About: in.ID, Thread: said.Thread, At: e.Clock.Now()}
+		payload, err := json.Marshal(owed)
+		if err != nil {
+			return err
+		}
+		f := Effect{Kind: EffectReply, Key: string(EffectReply) + "/" + string(in.ID), Payload: payload, Due: owed.At}
+		if err := e.Store.AddEffects(ctx, f); err != nil {
+			return err
+		}
+		return e.Store.FinishInteraction(ctx, in.ID)
+	})
+	if err == nil {
+		zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
+		e.Owed()
+	}
+	return err
+}
+
+// command asks those who answer to the name in turn. What nobody knows is said once.
+func (e *Engine) command(ctx context.Context, c Command) (CommandReply, error) {
+	for _, commander := range e.commanders(c.Name) {
+		reply, err := commander.Command(ctx, c)
+		if err != nil {
+			return CommandReply{}, err
+		}
+		if reply != nil {
+			return *reply, nil
+		}
+	}
+	return CommandReply{Text: texts.NothingNamed}, nil
+}
+
+func (e *Engine) reply(ctx context.Context, f Effect) error {
+	var r AddressedReply
+	if err := json.Unmarshal(f.Payload, &r); err != nil {
+		return fmt.Errorf("read a reply: %w", err)
+	}
+	return ended(ctx, e.Channel.Reply(ctx, r, f.Key))
+}
