@@ -23,6 +23,13 @@ type Commander interface {
 	Command(ctx context.Context, c Command) (*CommandReply, error)
 }
 
+// Preparer is a Commander that has to ask others before it can do a command, such as the homeserver for rights.
+type Preparer interface {
+	// Prepare runs ahead of the transaction, and Command is given what it found. An error means that the command is to be
+	// read again later.
+	Prepare(ctx context.Context, c Command) (found any, err error)
+}
+
 // Command is what a person told the bridge itself, such as "!revoke d7k2m". Nothing that could be one is an answer.
 type Command struct {
 	ID           InteractionID
@@ -32,6 +39,7 @@ type Command struct {
 	Conversation ConversationID
 	// Rights are those of the person in the conversation, as of now and apart from any question.
 	Rights Rights
+	Found  any // what the Commander itself has prepared; nil for nothing
 }
 
 // CommandReply is what is told to whoever gave a command, in one or more lines. What others wrote in it stands within its
@@ -40,6 +48,8 @@ type CommandReply struct {
 	Text string
 	// Private is for what nobody but the person is to read: where others are present too, it goes to them alone.
 	Private bool
+	// Committed is called once what the command did is stored; nil for nothing. What is recorded or woken then is so once.
+	Committed func(ctx context.Context) `json:"-"`
 }
 
 // AddressedReply is a reply on its way to the person who gave a command.
@@ -108,9 +118,13 @@ func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error
 	if !c.Rights.Member || c.Rights.Machine || c.Rights.Agent {
 		return e.Store.FinishInteraction(ctx, in.ID)
 	}
-	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
-		reply, err := e.command(ctx, c)
-		if err != nil {
+	found, err := e.prepare(ctx, c)
+	if err != nil {
+		return fmt.Errorf("prepare a command: %w", err)
+	}
+	var reply CommandReply
+	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
+		if reply, err = e.command(ctx, c, found); err != nil {
 			return fmt.Errorf("do a command: %w", err)
 		}
 		owed := AddressedReply{CommandReply: reply, To: in.Sender, Conversation: in.Conversation, About: in.ID, Thread: said.Thread, At: e.Clock.Now()}
@@ -124,16 +138,35 @@ func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error
 		}
 		return e.Store.FinishInteraction(ctx, in.ID)
 	})
-	if err == nil {
-		zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
-		e.Owed()
+	if err != nil {
+		return err
 	}
-	return err
+	zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
+	if reply.Committed != nil {
+		reply.Committed(ctx)
+	}
+	e.Owed()
+	return nil
+}
+
+// prepare lets those who answer to the name look ahead; found is in their order.
+func (e *Engine) prepare(ctx context.Context, c Command) (found []any, err error) {
+	all := e.commanders(c.Name)
+	found = make([]any, len(all))
+	for i, commander := range all {
+		if p, ok := commander.(Preparer); ok {
+			if found[i], err = p.Prepare(ctx, c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
 }
 
 // command asks those who answer to the name in turn. What nobody knows is said once.
-func (e *Engine) command(ctx context.Context, c Command) (CommandReply, error) {
-	for _, commander := range e.commanders(c.Name) {
+func (e *Engine) command(ctx context.Context, c Command, found []any) (CommandReply, error) {
+	for i, commander := range e.commanders(c.Name) {
+		c.Found = found[i]
 		reply, err := commander.Command(ctx, c)
 		if err != nil {
 			return CommandReply{}, err

@@ -19,6 +19,7 @@ type commander struct {
 	store  bridge.Store
 	got    []bridge.Command
 	fails  error
+	stored []bool // what was stored when it was told so
 }
 
 func (c *commander) Commands() []string { return c.names }
@@ -34,7 +35,10 @@ func (c *commander) Command(ctx context.Context, cmd bridge.Command) (*bridge.Co
 		return nil, err
 	}
 	c.got = append(c.got, cmd)
-	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions"}, nil
+	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions", Committed: func(ctx context.Context) {
+		_, owed, err := c.store.NextEffect(ctx)
+		c.stored = append(c.stored, owed && err == nil)
+	}}, nil
 }
 
 func newCommandBench(t *testing.T) (b *bench, decisions, grants *commander) {
@@ -163,13 +167,39 @@ func TestCommandsAreAtomic(t *testing.T) {
 	}
 	decisions.fails = nil
 	b.receive(in)
-	if got := b.replied(); len(got) != 1 || b.unhandled() != 0 {
-		t.Errorf("replied %q", got)
+	if got := b.replied(); len(got) != 1 || b.unhandled() != 0 || !slices.Equal(decisions.stored, []bool{true}) {
+		t.Errorf("replied %q, told %v", got, decisions.stored)
 	}
 
 	b.room.joined = map[bridge.UserID]bridge.Rights{"@new:ex.org": {Unreadable: true}}
 	b.room.unread = errors.New("the homeserver is away")
 	if err := b.Receive(b.ctx, b.event("@new:ex.org", bridge.Said{Text: "!decisions"})); !errors.Is(err, b.room.unread) {
 		t.Errorf("while nobody's rights can be read: %v", err)
+	}
+}
+
+// preparer asks somebody else first.
+type preparer struct {
+	commander
+	fails error
+}
+
+func (p *preparer) Prepare(ctx context.Context, c bridge.Command) (any, error) {
+	return "looked for " + c.Args[0], p.fails
+}
+
+// What a command needs of others is asked for ahead of its transaction, and given to nobody else.
+func TestPreparedCommands(t *testing.T) {
+	b, decisions, _ := newCommandBench(t)
+	p := &preparer{commander: commander{names: []string{"revoke"}, letter: "p", store: b.store}}
+	b.Commanders = append(b.Commanders, p)
+	b.receive(b.event("@dana:ex.org", bridge.Said{Text: "!revoke p7k2m"}))
+	b.receive(b.event("@dana:ex.org", bridge.Said{Text: "!revoke d7k2m"}))
+	if len(p.got) != 1 || p.got[0].Found != "looked for p7k2m" || len(decisions.got) != 1 || decisions.got[0].Found != nil {
+		t.Errorf("found %+v and %+v", p.got, decisions.got)
+	}
+	p.fails = errors.New("the homeserver is away")
+	if err := b.Receive(b.ctx, b.event("@dana:ex.org", bridge.Said{Text: "!revoke p7k2m"})); !errors.Is(err, p.fails) || b.unhandled() != 1 {
+		t.Errorf("got %v, %d events left", err, b.unhandled())
 	}
 }
