@@ -89,6 +89,18 @@ const (
 	QuestionRedacted      = "Somebody removed the question's message from the room, so nobody can answer it there."
 )
 
+// What !queue says.
+const (
+	QueueOff     = "The question queue is switched off."
+	QueueEmpty   = "Nothing waits in the question queue here."
+	QueueAsked   = "Asked here, and waiting for a reply:"
+	QueueWaiting = "Waiting to be asked:"
+	QueueMore    = "• and more"
+)
+
+// QueueLine is one question of an agent that waits.
+func QueueLine(agent, question string) string { return "• " + agent + ": " + question }
+
 // Reminder asks the people named to answer.
 func Reminder(names string) string { return names + ": this question still waits for an answer." }
 

@@ -104,7 +104,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
 		Features:         append(b.hooks.features(), rationed), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
-		Auditor: auditor,
+		Auditor: auditor, Commanders: []bridge.Commander{queueCommand(cfg, store)},
 	})
 	rationed.Asker, rationed.Withdrawer = engine, engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)

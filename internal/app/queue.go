@@ -13,6 +13,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/egress"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/queue/callback"
+	"superpipeline.dev/question-bridge/internal/queue/command"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 )
@@ -66,6 +67,11 @@ func (e evidence) Answered(ctx context.Context, c queue.Candidate, known []queue
 		a.Question, a.Conversation = q.ID, q.Conversation
 	}
 	return e.Announce(ctx, a)
+}
+
+// queueCommand answers !queue.
+func queueCommand(cfg config.Config, store *sqlstore.Store) bridge.Commander {
+	return command.Commander{Store: store, Names: agentNames(cfg), Disabled: queueDisabled}
 }
 
 func queueGroups(cfg config.Config) (groups [][]bridge.AgentID) {

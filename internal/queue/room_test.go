@@ -335,3 +335,41 @@ func (r *reporter) Answered(_ context.Context, c queue.Candidate, _ []queue.Evid
 	r.of = append(r.of, c.ID)
 	return nil
 }
+
+// What !queue reads: what a room is asked, and what waits of the agents that have asked there; nothing of anybody else.
+func TestWhatWaitsInARoom(t *testing.T) {
+	grouped(t, func(r *rig) {
+		r.engine(&channel{})
+		shows := func(wantAsked, wantWaiting []queue.CandidateID) {
+			r.Helper()
+			asked, err := r.db.AskedThere(r.ctx, there, 10)
+			r.ok(err)
+			waiting, err := r.db.WaitingThere(r.ctx, there, 10)
+			r.ok(err)
+			r.is("asked", ids(asked), wantAsked)
+			r.is("waiting", ids(waiting), wantWaiting)
+		}
+		first := r.propose(alike(a1, 1), queue.Proposed)
+		r.propose(proposal(a3, "elsewhere", 0), queue.Proposed)
+		old := r.propose(proposal(a1, "old", 0), queue.Proposed)
+		shows(nil, nil)
+		r.asked(first, 1, wholeRoom())
+		follower := r.propose(alike(a2, 0), queue.Proposed) // follows the first
+		shows([]queue.CandidateID{first.ID}, []queue.CandidateID{old.ID})
+		fresh := r.propose(proposal(a1, "fresh", 3), queue.Proposed)
+		shows([]queue.CandidateID{first.ID}, []queue.CandidateID{fresh.ID, old.ID})
+		r.answer(first, "skip", 3, queue.ReasonCooled)
+		again := r.stored(first)
+		shows(nil, []queue.CandidateID{fresh.ID, again.ID, old.ID, follower.ID})
+		_, err := r.Use(r.ctx, a1, []string{"nothing"}, 22)
+		r.ok(err)
+		shows(nil, []queue.CandidateID{fresh.ID, follower.ID}) // by the turns of their agents, the others have lapsed
+	})
+}
+
+func ids(all []queue.Candidate) (out []queue.CandidateID) {
+	for _, c := range all {
+		out = append(out, c.ID)
+	}
+	return out
+}
