@@ -22,6 +22,7 @@ func echoedIn(doc any) func(at jsontext.Pointer) bool {
 	return nil
 }
 
+func (*GateOpening) echoes(at jsontext.Pointer) bool    { return inData(at) }
 func (*QueryAsk) echoes(at jsontext.Pointer) bool       { return inData(at) }
 func (*Question) echoes(at jsontext.Pointer) bool       { return inData(at) }
 func (*AnswerEnvelope) echoes(at jsontext.Pointer) bool { return inData(at) }

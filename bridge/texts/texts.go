@@ -270,3 +270,14 @@ func OptionNumber(number int, label string) string {
 	}
 	return fmt.Sprintf("Option %d%s", number, label)
 }
+
+// RememberedHere says that a decision which is asked for in a room is remembered, and how to take it back.
+func RememberedHere(requester, purpose string) string {
+	return "Your decision will be remembered for " + requester + " and the purpose “" + purpose + "”. Write !decisions to see it, " +
+		"and !revoke with its id to take it back."
+}
+
+// RememberedElsewhere says the same where somebody else's host asks.
+func RememberedElsewhere(requester, purpose string) string {
+	return "Your decision will be remembered for " + requester + " and the purpose “" + purpose + "”. Ask " + requester + " to take it back."
+}

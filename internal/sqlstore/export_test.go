@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -105,6 +106,33 @@ func HotQueueQueries() map[string]string {
 		"budget":                  budgetSpent,
 		"spend a person's":        spendPersonBudget,
 		"evidence":                selectEvidence,
+	}
+}
+
+// HotGateQueries are the statements of gated exchanges.
+func HotGateQueries() map[string]string {
+	page := func(l collector.Listing) string {
+		query, _, err := gateListing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
+	cursor := bridge.Place{ID: "g"}.Cursor()
+	return map[string]string{
+		"gate":                selectGate,
+		"gate of a request":   gateOfRequest,
+		"gate of a query":     gateOfQuery,
+		"gate of a question":  gateOfQuestion,
+		"queries":             selectQueries(2),
+		"list":                page(collector.Listing{Cursor: cursor}),
+		"list by state":       page(collector.Listing{State: collector.Open, Cursor: cursor}),
+		"list by correlation": page(collector.Listing{CorrelationID: new("run"), Cursor: cursor}),
+		"accept":              acceptResponse,
+		"move":                moveGate,
+		"expire":              expireGates,
+		"next deadline":       nextGateDeadline,
+		"forget":              forgetGates,
 	}
 }
 

@@ -41,6 +41,7 @@ type Traces struct {
 	Events       int // events of theirs that were not handled, set aside, or never readable
 	Tokens       int // of theirs, sessions too
 	Asks         int // notes of when the question queue asked them
+	Gates        int // gated exchanges about them that have ended
 	Memberships  int // of rooms that they are not in
 	States       int // pieces of a room's state that they had set
 

@@ -11,6 +11,8 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/dialect"
+	"superpipeline.dev/question-bridge/internal/gate"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
@@ -92,6 +94,9 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 		noError(t, s.PutState(t.Context(), bridge.StateRecord{Conversation: bridge.ConversationID("!" + words), Type: kind, Sender: who, SentAt: start, Content: json.RawMessage(`{}`)}))
 	}
 	noError(t, s.AddToken(t.Context(), bridge.Token{ID: "tok_" + words, User: who, Hash: [32]byte{byte(n)}, CreatedAt: start}))
+	gated := gateOf(collector.GateID("g_"+words), gate.QueryID("query-"+words))
+	gated.Principal.ID, gated.State, gated.Protected = string(who), collector.Declined, nil
+	must(s.AddGate(t.Context(), gated))(t)
 	must(s.SpendPersonBudget(t.Context(), queue.PersonSpending{Whom: string(who), Now: start, PersonBudget: queue.PersonBudget{Asks: 1, Per: time.Hour}}))(t)
 }
 
@@ -110,7 +115,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -185,10 +190,12 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw",
+	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
+	// What was asked about somebody who stands in gates, and goes with those.
+	"gate_queries": "",
 	// What agents proposed and which option was chosen, not by whom.
 	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 }

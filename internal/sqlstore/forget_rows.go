@@ -170,6 +170,7 @@ func (f *forgetting) rows(ctx context.Context) error {
 		{&f.found.Courtesies, `courtesies`, `substr(key, length(key) - length(CAST($1 AS TEXT))) = '/' || CAST($1 AS TEXT)`},
 		{&f.found.Tokens, `tokens`, `user_id = $1`},
 		{&f.found.Asks, `queue_person_asks`, `whom = $1`},
+		{&f.found.Gates, `gates`, `principal_id = $1 AND state NOT IN ('open', 'approved')`},
 	} {
 		if err := f.erase(ctx, r.count, some{table: r.table, where: r.where, args: []any{f.ID}}); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 
 // fullScan is a step that reads a table, or an index of it, from the first row to the last. A search that names no index
 // is one too: it looks for the least of all rows.
-var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|c|l|t)\b|^SEARCH \S+$`)
+var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|gates|gate_queries|c|l|t)\b|^SEARCH \S+$`)
 
 // ordered are the plans that may follow an index from its start, until they have the one row that they want, or to its end
 // where it holds nothing but what they count.
@@ -19,12 +19,14 @@ var ordered = map[string]string{
 	"next effect":   "SCAN effects USING INDEX effects_due",
 	"next events":   "SCAN i USING COVERING INDEX inbox_waiting",
 
+	"gate: next deadline": "SCAN gates USING COVERING INDEX gates_due",
+
 	"count what is pending": "SCAN questions USING COVERING INDEX questions_deadline",
 	"count the inbox":       "SCAN inbox USING INDEX inbox_waiting",
 }
 
 // inOrder are the queries that follow an index in the order that they want.
-var inOrder = regexp.MustCompile(`^(queue: )?list|^queue: waiting(, next page)?$`)
+var inOrder = regexp.MustCompile(`^((queue|gate): )?list|^queue: waiting(, next page)?$`)
 
 // No statement that runs all the time reads a table from end to end.
 func TestHotQueriesUseIndexes(t *testing.T) {
@@ -32,6 +34,9 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 	queries := s.HotQueries()
 	for name, query := range sqlstore.HotQueueQueries() {
 		queries["queue: "+name] = query
+	}
+	for name, query := range sqlstore.HotGateQueries() {
+		queries["gate: "+name] = query
 	}
 	for name, query := range queries {
 		for _, step := range plan(t, s, query) {

@@ -139,3 +139,15 @@ func (s *Store) SetValue(ctx context.Context, name, value string) error {
 		return err
 	})
 }
+
+// EnsureValue keeps a value under a name where there is none, and gives the one that stands there.
+func (s *Store) EnsureValue(ctx context.Context, name, value string) (stands string, err error) {
+	err = s.Atomically(ctx, func(ctx context.Context) error {
+		if _, err := s.exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value); err != nil {
+			return err
+		}
+		stands, err = s.Value(ctx, name)
+		return err
+	})
+	return stands, err
+}
