@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,9 +79,12 @@ func newHook(t *testing.T) (came <-chan hooked, hook func(*config.Config)) {
 		if err := verifier.Verify(body, r.Header); err != nil {
 			t.Errorf("an event is not verified: %v", err)
 		}
-		event, err := schema.Decode[schema.WebhookEvent](body)
-		if err != nil {
-			t.Errorf("an event is not right: %v", err)
+		var event *schema.WebhookEvent // of one that tells how a question ended
+		if strings.Contains(string(body), `"event":"question.`) {
+			var err error
+			if event, err = schema.Decode[schema.WebhookEvent](body); err != nil {
+				t.Errorf("an event is not right: %v", err)
+			}
 		}
 		if err := apitest.Webhook(r.Header, body); err != nil {
 			t.Errorf("an event is not as it is described: %v", err)
