@@ -139,7 +139,7 @@ func HotGateQueries() map[string]string {
 // Lead makes a transaction that takes exactly so many companions, which are there after begun, and commits unless end
 // says otherwise.
 func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func() error) error {
-	leave, err := s.gate.enter(ctx)
+	leave, err := s.door.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 	g := &group{s: s}
 	err = s.begin(ctx, func(ctx context.Context) error {
 		for range companions {
-			c := <-s.gate.company
+			c := <-s.door.company
 			g.companions = append(g.companions, c)
 			if err := g.take(ctx, c); err != nil {
 				return err

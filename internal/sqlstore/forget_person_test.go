@@ -196,6 +196,8 @@ var peopleIn = map[string]string{
 	"version": "", "database_owner": "",
 	// What was asked about somebody who stands in gates, and goes with those.
 	"gate_queries": "",
+	// Whom a query is about is its collector's business, and who answered stands in its question.
+	"host_queries": "",
 	// What agents proposed and which option was chosen, not by whom.
 	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 }

@@ -52,7 +52,7 @@ type group struct {
 func (g *group) gather(ctx context.Context) error {
 	for len(g.companions) < groupSize-1 {
 		select {
-		case c := <-g.s.gate.company:
+		case c := <-g.s.door.company:
 			g.companions = append(g.companions, c)
 			if err := g.take(ctx, c); err != nil {
 				return err

@@ -72,7 +72,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 	if s.db.Dialect != dbutil.SQLite {
 		return nil
 	}
-	leave, err := s.gate.enter(ctx)
+	leave, err := s.door.enter(ctx)
 	if err != nil {
 		return err
 	}

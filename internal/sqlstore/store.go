@@ -47,7 +47,7 @@ type Config struct {
 type Store struct {
 	db      *dbutil.Database
 	dialect dialect
-	gate    gate
+	door    door
 	path    string // of SQLite's file
 	serving serving
 }
@@ -88,9 +88,9 @@ func connect(c Config) (*Store, error) {
 	if c.MaxOpenConns > 0 {
 		config.MaxOpenConns = c.MaxOpenConns
 	}
-	s.gate = newGate(config.MaxOpenConns)
+	s.door = newDoor(config.MaxOpenConns)
 	if c.Type == SQLite {
-		s.gate = newSharedGate()
+		s.door = newSharedDoor()
 	} else if c.Serving {
 		config.MaxOpenConns++ // the one that holds the lock
 	}

@@ -17,37 +17,37 @@ import (
 // five seconds.
 const attempts = 5
 
-// gate lets so many writers in at a time. On SQLite that is one, in order of arrival: the database itself lets them in by
+// door lets so many writers in at a time. On SQLite that is one, in order of arrival: the database itself lets them in by
 // polling, in no order, and only until its timeout. Those who wait there may also be taken along by the one who is in,
 // see [companion]. On PostgreSQL it is as many as there are connections, or one alone: a writer that lost against others
 // of this process cannot lose against them again.
-type gate struct {
+type door struct {
 	places  chan struct{}
 	alone   chan struct{}
 	company chan *companion // nil on PostgreSQL, which commits several transactions at once by itself
 }
 
-func newGate(places int) gate {
-	return gate{places: make(chan struct{}, places), alone: make(chan struct{}, 1)}
+func newDoor(places int) door {
+	return door{places: make(chan struct{}, places), alone: make(chan struct{}, 1)}
 }
 
-// newSharedGate is the one of SQLite.
-func newSharedGate() gate {
-	g := newGate(1)
-	g.company = make(chan *companion)
-	return g
+// newSharedDoor is the one of SQLite.
+func newSharedDoor() door {
+	d := newDoor(1)
+	d.company = make(chan *companion)
+	return d
 }
 
-func (g gate) enter(ctx context.Context) (leave func(), err error) {
-	return take(ctx, g.places, 1)
+func (d door) enter(ctx context.Context) (leave func(), err error) {
+	return take(ctx, d.places, 1)
 }
 
-func (g gate) enterAlone(ctx context.Context) (leave func(), err error) {
-	last, err := take(ctx, g.alone, 1)
+func (d door) enterAlone(ctx context.Context) (leave func(), err error) {
+	last, err := take(ctx, d.alone, 1)
 	if err != nil {
 		return nil, err
 	}
-	leave, err = take(ctx, g.places, cap(g.places))
+	leave, err = take(ctx, d.places, cap(d.places))
 	last()
 	return leave, err
 }
@@ -88,7 +88,7 @@ func (s *Store) Atomically(ctx context.Context, f func(ctx context.Context) erro
 // anew runs f in a transaction of its own, or in that of somebody who is faster.
 func (s *Store) anew(ctx context.Context, f func(ctx context.Context) error) error {
 	return s.writeOrJoin(ctx, f, func(ctx context.Context) error {
-		if s.gate.company == nil {
+		if s.door.company == nil {
 			return s.begin(ctx, f)
 		}
 		g, err := group{s: s}, errUnfinished
@@ -138,7 +138,7 @@ func (s *Store) writeOrJoin(ctx context.Context, f, alone func(ctx context.Conte
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
 		}
-		leave, entered := s.gate.enterAlone(ctx)
+		leave, entered := s.door.enterAlone(ctx)
 		if entered != nil {
 			return entered
 		}
@@ -153,9 +153,9 @@ func (s *Store) firstTry(ctx context.Context, f, alone func(ctx context.Context)
 	}
 	c := newCompanion()
 	select {
-	case s.gate.places <- struct{}{}:
-		return inside(ctx, func() { <-s.gate.places }, alone)
-	case s.gate.company <- c:
+	case s.door.places <- struct{}{}:
+		return inside(ctx, func() { <-s.door.places }, alone)
+	case s.door.company <- c:
 		return c.follow(ctx, f)
 	case <-ctx.Done():
 		return ctx.Err()
