@@ -46,6 +46,7 @@ func (s *served) readers() map[string][]document {
 			{path: "/api/auth/matrix", valid: fmt.Sprintf(`{"access_token":"once","token_type":"Bearer","matrix_server_name":%q,"expires_in":3600}`, benchDomain)},
 		},
 		"POST /api/agent/questions/{id}/cancel": {},
+		"POST /api/grants/{id}/revoke":          {},
 	}
 	queue := s.grant(Grant{Agent: "unsure", Rooms: []string{"*"}, Scopes: []string{httpapi.ScopeQueue}})
 	for call, valid := range map[string]string{

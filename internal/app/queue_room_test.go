@@ -110,11 +110,10 @@ func (s *stage) pause() {
 func TestQueueOnTheServer(t *testing.T) {
 	onBoth(t, func(t *testing.T, d config.Database) {
 		s := newStageOn(t, d)
-		came := s.withWebhook()
+		came := s.withWebhook("candidate.answered")
 		s.reconfigure(func(c *config.Config) {
 			c.Queue.Groups = [][]string{{"planner", "scheduler"}}
 			c.Agents = append(c.Agents, config.Agent{ID: "planner", Name: "Planner"}, config.Agent{ID: "scheduler", Name: "Scheduler"})
-			c.Webhooks[0].Events = []string{"candidate.answered"}
 		})
 		s.start("")
 		planner, scheduler := s.hostOf("planner"), s.hostOf("scheduler")

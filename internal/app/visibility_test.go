@@ -50,6 +50,7 @@ func newTwoAgents(t *testing.T, d config.Database) *twoAgents {
 	s.answered, s.approval = s.ask(s.token, correlated), s.ask(s.token, approvalOf("elc_shared", "sha256:aa", 1))
 	s.call(call{method: http.MethodPost, path: "/api/questions/" + s.answered.ID + "/answer", token: s.person(dana), body: `{"value":"approve"}`})
 	s.call(call{method: http.MethodPost, path: "/api/agent/questions/" + s.answered.ID + "/cancel", token: s.token, key: sharedKey}) // changes nothing
+	s.granted(s.token)
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -65,6 +66,7 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 		others := map[string]func(){
 			"POST /api/agent/rooms/{room}/questions": s.asksBeside,
 			"GET /api/agent/questions":               s.listsItsOwn,
+			"GET /api/agent/grants":                  s.wasGrantedNothing,
 		}
 		for _, pattern := range httpapi.Routes() {
 			method, path, _ := strings.Cut(pattern, " ")
@@ -162,6 +164,16 @@ func (s *twoAgents) listsItsOwn() {
 	}
 	if found := s.page(s.cd, "correlation_id=rel-2.4"); len(found.Questions) == 0 || found.Questions[0].ID != own {
 		s.t.Errorf("by its own correlation id it finds %+v", found)
+	}
+}
+
+// wasGrantedNothing lists as other agents what was granted to the first one.
+func (s *twoAgents) wasGrantedNothing() {
+	s.t.Helper()
+	for token, want := range map[string]int{s.token: 1, s.cd: 0, s.away: 0} {
+		if got := s.grants(token); len(got) != want {
+			s.t.Errorf("an agent is shown the grants %+v", got)
+		}
 	}
 }
 

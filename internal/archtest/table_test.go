@@ -39,7 +39,7 @@ var imports = []row{
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/producer"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}}, // what the queue takes
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
-	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/gate", "internal/gate/collector"}},
+	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/grant", "internal/gate", "internal/gate/collector"}},
 	{packages: []string{"internal/egress"}},
 	{packages: []string{"internal/audit"}, own: []string{"bridge"}, outside: []string{zerolog}},
 	{
@@ -47,6 +47,7 @@ var imports = []row{
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
+	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
@@ -67,11 +68,17 @@ var imports = []row{
 		packages: []string{"internal/gate/collector"},
 		own:      []string{"bridge", "bridge/texts", "internal/gate"}, outside: []string{zerolog},
 	},
+	{packages: []string{"internal/shortid"}},
+	{
+		packages: []string{"internal/gate/decision"},
+		own:      []string{"bridge", "bridge/texts", "schema", "internal/gate/collector", "internal/shortid"}, outside: []string{zerolog},
+	},
+	{packages: []string{"internal/gate/decision/storetest"}, own: []string{"bridge", "internal/gate/collector", "internal/gate/decision"}},
 	{packages: []string{"internal/gate/collector/storetest"}, own: []string{"bridge", "internal/gate", "internal/gate/collector"}},
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
-		own:     []string{"bridge", "internal/queue", "internal/queue/command", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/sqlstore/upgrades"},
+		own:     []string{"bridge", "internal/queue", "internal/queue/command", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/sqlstore/upgrades"},
 		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
@@ -84,7 +91,7 @@ var imports = []row{
 		packages: []string{"internal/httpapi"},
 		own: []string{
 			"bridge", "schema", "internal/dialect", "bridge/certificate",
-			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/wait",
+			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/wait",
 		},
 		outside: []string{zerolog, xRate},
 	},
