@@ -15,6 +15,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
 	"superpipeline.dev/question-bridge/internal/outbox"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -90,7 +91,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rationed, hosts, err := newQueue(cfg, store, clock)
+	rationed, hosts, err := newQueue(cfg, store, clock, b.hooks)
 	if err != nil {
 		b.close()
 		return nil, err
@@ -111,11 +112,13 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), grants, gated), Commanders: []bridge.Commander{decisions}, Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
-		Auditor: auditor,
+		Features:         append(b.hooks.features(), rationed, grants, gated),
+		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions},
+		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
-	gated.Rooms = engine
+	rationed.Asker, rationed.Withdrawer, gated.Rooms = engine, engine, engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, expirers{engine, gated}, kinds(engine)
+	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
 		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Gates: gated, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
