@@ -26,7 +26,7 @@ func (b *parts) newCollector(ctx context.Context, cfg config.Config, decisions c
 		return nil, err
 	}
 	return collector.New(collector.Parts{
-		Store: b.store, Announcer: b.hooks.announcer(), Decisions: decisions, Clock: clock, Key: key, Endpoint: responses(cfg.APIURL()),
+		Store: b.store, Announcer: b.hooks, Decisions: decisions, Clock: clock, Key: key, Endpoint: responses(cfg.APIURL()),
 		Owed: b.owed, Changed: func(g collector.Gate) { b.hub.Notify(g.Woken()) }, Deadline: b.sweeper.Deadline,
 	}), nil
 }
