@@ -71,11 +71,14 @@ const (
 	AuditSuperseded AuditAction = "superseded" // cancelled by a newer revision of its subject
 	AuditExpired    AuditAction = "expired"
 
+	AuditGrantRevoked AuditAction = "grant_revoked" // somebody took back what an answer granted
+
 	AuditAskRefused    AuditAction = "ask_refused"
 	AuditReadRefused   AuditAction = "read_refused"
 	AuditCancelRefused AuditAction = "cancel_refused"
 	AuditAnswerRefused AuditAction = "answer_refused"
-	AuditQueueRefused  AuditAction = "queue_refused" // a call of the question queue
+	AuditQueueRefused  AuditAction = "queue_refused"  // a call of the question queue
+	AuditRevokeRefused AuditAction = "revoke_refused" // of a grant
 	AuditSignInRefused AuditAction = "sign_in_refused"
 
 	AuditSignedIn     AuditAction = "signed_in"

@@ -56,6 +56,7 @@ type Question struct {
 	Subject           *Subject
 	ByReply           bool // prose and reactions may choose more than to decline the subject: its message shows all of it
 	ApprovalRequestID string
+	RunID             string // the run that it belongs to, as its sender calls that; "" for none
 	RemindAt          *time.Time
 	EscalateAt        *time.Time
 

@@ -106,7 +106,7 @@ type Answer struct {
 	Comment     *string        `json:"comment,omitempty"`
 	Input       *string        `json:"input,omitempty"`
 	Meaning     Meaning        `json:"meaning,omitempty"`
-	Grant       map[string]any `json:"grant,omitempty"`
+	Grant       *Granted       `json:"grant,omitempty"`
 	Via         string         `json:"via,omitempty"`
 	EventID     *string        `json:"event_id,omitempty"`
 	Certificate map[string]any `json:"certificate,omitempty"`

@@ -72,6 +72,7 @@ func writeTraces(w io.Writer, who string, f app.Forgotten, dry bool) {
 		{f.Notices, "notices to them that were not sent yet"},
 		{f.Events, "events of theirs that were not read yet, or set aside"},
 		{f.Tokens, "tokens and sessions"},
+		{f.Revocations, "grants that they took back"},
 		{f.Asks, "notes of when the question queue asked them"},
 		{f.Gates, "gated exchanges about them that have ended"},
 		{f.Memberships, "memberships of rooms that they are not in"},

@@ -100,6 +100,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
+	grants := b.newGrants(cfg, clock, auditor)
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
 		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
@@ -107,14 +108,14 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), hosting.feature), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
+		Features:         append(b.hooks.features(), hosting.feature, grants), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
 		Auditor: auditor,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},

@@ -50,6 +50,7 @@ func newTwoAgents(t *testing.T, d config.Database) *twoAgents {
 	s.answered, s.approval = s.ask(s.token, correlated), s.ask(s.token, approvalOf("elc_shared", "sha256:aa", 1))
 	s.call(call{method: http.MethodPost, path: "/api/questions/" + s.answered.ID + "/answer", token: s.person(dana), body: `{"value":"approve"}`})
 	s.call(call{method: http.MethodPost, path: "/api/agent/questions/" + s.answered.ID + "/cancel", token: s.token, key: sharedKey}) // changes nothing
+	s.granted(s.token)
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -65,6 +66,9 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 		others := map[string]func(){
 			"POST /api/agent/rooms/{room}/questions": s.asksBeside,
 			"GET /api/agent/questions":               s.listsItsOwn,
+			"GET /api/agent/grants":                  s.wasGrantedNothing,
+			// whose queries are whose: TestQueriesAreStrangers of host
+			"POST /api/agent/rooms/{room}/queries": func() { s.opensNothing(http.MethodPost, "/api/agent/rooms/OPS/queries") },
 		}
 		for _, pattern := range httpapi.Routes() {
 			method, path, _ := strings.Cut(pattern, " ")
@@ -72,7 +76,7 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			switch {
 			case !strings.HasPrefix(path, "/api/agent/"):
 			case strings.HasPrefix(path, "/api/agent/queue/"): // whose candidates are whose: TestQueuesAreStrangers of httpapi
-				s.opensNoQueue(method, path)
+				s.opensNothing(method, path)
 			case strings.Contains(path, "{id}"):
 				s.knowsNoQuestion(method, path)
 			case known:
@@ -121,8 +125,8 @@ func (s *twoAgents) knowsNone(method, path, token string) {
 	}
 }
 
-// opensNoQueue calls a route of the queue with tokens that are not for it.
-func (s *twoAgents) opensNoQueue(method, path string) {
+// opensNothing calls a route of the queue, or of gated exchanges, with tokens that are not for it.
+func (s *twoAgents) opensNothing(method, path string) {
 	s.t.Helper()
 	for _, token := range []string{s.cd, s.away} {
 		at := strings.Replace(path, "{id}", s.pending.ID, 1)
@@ -162,6 +166,16 @@ func (s *twoAgents) listsItsOwn() {
 	}
 	if found := s.page(s.cd, "correlation_id=rel-2.4"); len(found.Questions) == 0 || found.Questions[0].ID != own {
 		s.t.Errorf("by its own correlation id it finds %+v", found)
+	}
+}
+
+// wasGrantedNothing lists as other agents what was granted to the first one.
+func (s *twoAgents) wasGrantedNothing() {
+	s.t.Helper()
+	for token, want := range map[string]int{s.token: 1, s.cd: 0, s.away: 0} {
+		if got := s.grants(token); len(got) != want {
+			s.t.Errorf("an agent is shown the grants %+v", got)
+		}
 	}
 }
 

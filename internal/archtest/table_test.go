@@ -39,7 +39,7 @@ var imports = []row{
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/producer"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}}, // what the queue takes
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
-	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/gate", "internal/gate/collector"}},
+	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/grant", "internal/gate", "internal/gate/collector"}},
 	{packages: []string{"internal/egress"}},
 	{packages: []string{"internal/audit"}, own: []string{"bridge"}, outside: []string{zerolog}},
 	{
@@ -47,6 +47,7 @@ var imports = []row{
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
+	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
@@ -70,7 +71,7 @@ var imports = []row{
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
-		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/sqlstore/upgrades"},
+		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/grant", "internal/sqlstore/upgrades"},
 		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
@@ -83,7 +84,7 @@ var imports = []row{
 		packages: []string{"internal/httpapi"},
 		own: []string{
 			"bridge", "schema", "internal/dialect", "bridge/certificate",
-			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/wait",
+			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/grant", "internal/wait",
 		},
 		outside: []string{zerolog, xRate},
 	},

@@ -23,8 +23,8 @@ func toAnswer(q bridge.Question) *schema.Answer {
 	if q.Dialect == bridge.V2 {
 		out.Meaning = schema.Meaning(a.Meaning)
 	}
-	if a.Grant != "" {
-		out.Grant = map[string]any{"scope": string(a.Grant)}
+	if g, ok := q.Granted(); ok {
+		out.Grant = new(toGranted(g))
 	}
 	if decodeNumbers(a.Certificate, &out.Certificate) != nil {
 		out.Certificate = nil // only a damaged database can hold another thing than JSON here

@@ -38,7 +38,9 @@ func TestAnswers(t *testing.T) {
 		{"comment and input", optionsAndText, bridge.Choice{Comment: text("c"), Input: text("i"), Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"b"}}}}, nil,
 			`{"value":"b","label":"B","text":null,"responder":R,"answered_at":"2026-11-01T09:01:00Z","comment":"c","input":"i"}`},
 		{"of an exact operation", v2, bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"always"}}}}, [][]string{{"Always allow"}},
-			`{"value":"always","label":"Always allow","text":null,"responder":R,"answered_at":"2026-11-01T09:01:00Z","meaning":"approve","grant":{"scope":"always"},"event_id":"$e"}`},
+			`{"value":"always","label":"Always allow","text":null,"responder":R,"answered_at":"2026-11-01T09:01:00Z","meaning":"approve","event_id":"$e",
+			"grant":{"scope":"always","option":"always","run_id":"run_12","by":"@dana:example.org","until":"2026-11-07T10:30:00Z",
+			"subject":{"id":"8f9a0d0e-4b2a-4c1e-9c55-1a2b3c4d5e6f","digest":"0588c96c7eff47e1a83d9fc1d0ecda3cc3b72e559a5c402bb9da29d9851dbceb","revision":1,"schema":"salaam-operation/v1"}}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

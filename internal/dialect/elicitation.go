@@ -109,7 +109,8 @@ func FromElicitation(e *schema.Elicitation, c AdoptContext) (bridge.Question, er
 
 // setElicitation takes over what a question.v2 content says.
 func setElicitation(q *bridge.Question, e *schema.Elicitation) error {
-	q.Dialect, q.ElicitationID, q.Title, q.ApprovalRequestID = bridge.V2, e.ElicitationID, e.CardTitle, e.ApprovalRequestID
+	q.Dialect, q.ElicitationID, q.Title = bridge.V2, e.ElicitationID, e.CardTitle
+	q.ApprovalRequestID, q.RunID = e.ApprovalRequestID, e.RunID
 	if e.AskedBy != "" {
 		q.AskedBy = e.AskedBy
 	}

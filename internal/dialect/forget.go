@@ -14,11 +14,12 @@ func Forget(document []byte, who bridge.UserID) (cleared []byte, changed bool) {
 	if decodeNumbers(document, &doc) != nil {
 		return document, false
 	}
-	if doc["target_user_id"] == string(who) {
-		doc["target_user_id"], changed = string(bridge.Forgotten), true
-	}
+	changed = forgetIn(doc, who, "target_user_id")
 	if answer, ok := doc["answer"].(map[string]any); ok {
 		changed = forgetResponder(answer, who) || changed
+	}
+	if grant, ok := doc["grant"].(map[string]any); ok {
+		changed = forgetIn(grant, who, "by", "revoked_by") || changed
 	}
 	if !changed {
 		return document, false
@@ -43,6 +44,9 @@ func forgetResponder(answer map[string]any, who bridge.UserID) bool {
 	answer["responder"] = map[string]any{"id": string(bridge.Forgotten), "display_name": nil}
 	delete(answer, "event_id")
 	delete(answer, "certificate")
+	if grant, ok := answer["grant"].(map[string]any); ok {
+		forgetIn(grant, who, "by")
+	}
 	erase(answer, "text", "comment", "input")
 	items, _ := answer["items"].([]any)
 	for _, item := range items {
@@ -51,6 +55,16 @@ func forgetResponder(answer map[string]any, who bridge.UserID) bool {
 		}
 	}
 	return true
+}
+
+// forgetIn takes a person out of properties that hold one id each.
+func forgetIn(object map[string]any, who bridge.UserID, names ...string) (changed bool) {
+	for _, name := range names {
+		if object[name] == string(who) {
+			object[name], changed = string(bridge.Forgotten), true
+		}
+	}
+	return changed
 }
 
 func erase(object map[string]any, names ...string) {

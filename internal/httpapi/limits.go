@@ -15,7 +15,7 @@ type Pace struct{ PerMinute, Burst int }
 type Limits struct {
 	Agent  func(bridge.AgentID) Pace // of one agent's asks and cancels together, and of its calls to the question queue; nil for no limit
 	Room   Pace                      // of the asks in one room, whoever asks
-	Person Pace                      // of one person's answers
+	Person Pace                      // of one person's answers and revocations
 	SignIn Pace                      // of the tries to sign in from one address
 }
 
@@ -46,7 +46,7 @@ func (s *server) roomBudget(room bridge.ConversationID) budget {
 }
 
 func (s *server) personBudget(who bridge.UserID) budget {
-	return budget{s.Limits.Person, string(who), "answers of this person"}
+	return budget{s.Limits.Person, string(who), "answers and revocations of this person"}
 }
 
 // signInBudget is of an address, since who signs in is not known yet.

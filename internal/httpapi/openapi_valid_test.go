@@ -132,6 +132,7 @@ func TestRequestsAreDescribed(t *testing.T) {
 		"question-protocol-1.1/ask":           "/paths/~1api~1agent~1rooms~1{room}~1questions" + body,
 		"question-protocol-1.1/answer":        "/paths/~1api~1questions~1{id}~1answer" + body,
 		"question-protocol-1.1/webhook-event": "/components/pathItems/settled" + body,
+		"question-protocol-1.1/grant-event":   "/components/pathItems/grantRevoked" + body,
 		"question-queue/proposal":             "/paths/~1api~1agent~1queue~1propose" + body,
 		"question-queue/next":                 "/paths/~1api~1agent~1queue~1next" + body,
 		"question-queue/reply":                "/paths/~1api~1agent~1queue~1candidates~1{id}~1answer" + body,

@@ -56,8 +56,9 @@ type Config struct {
 	Queue     *queue.Queue
 	Callbacks Callbacks
 	// Host puts queries to people for the agents that were given them; nil where nobody hands any in.
-	Host *host.Host
-	Log  zerolog.Logger
+	Host   *host.Host
+	Grants Grants
+	Log    zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -153,10 +154,13 @@ func (s *server) routes() []route {
 		{"GET /api/agent/queue/evidence", s.agent(ScopeQueue, s.evidence)},
 		{"GET /api/agent/queue/callback", s.agent(ScopeQueue, s.callback)},
 		{"PUT /api/agent/queue/callback", s.agent(ScopeQueue, s.setCallback)},
+		{"GET /api/agent/grants", s.agent(ScopeRead, s.grants)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
+		{"GET /api/grants", s.responder(bridge.AuditReadRefused, s.standing)},
+		{"POST /api/grants/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revoke)},
 		{"GET " + certificate.KeysPath, s.keys},
 		{"GET /openapi.json", s.openapi},
 		{"GET /healthz", s.healthz},

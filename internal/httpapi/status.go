@@ -7,6 +7,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/host"
+	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -65,6 +66,7 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
 
 	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
+	grant.CodeUnknown:          {http.StatusNotFound, "No such grant"},
 
 	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
 

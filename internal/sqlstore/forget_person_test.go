@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
@@ -50,6 +52,13 @@ func answeredBy(t *testing.T, s *sqlstore.Store, q bridge.Question, who bridge.U
 	progress := `{"step":0,"picks":[{"Text":"` + words + ` picked"}],"waiting":{"` + string(who) + `":{"option":"yes","chosen":"$x","input":"` + words + ` waits"}}}`
 	noError(t, s.SavePosting(t.Context(), bridge.Posting{Question: q.ID, Conversation: q.Conversation, ChangedAt: start, Progress: json.RawMessage(progress),
 		Asides: []bridge.Aside{{Message: bridge.Message{ID: bridge.MessageID("$aside-" + words)}, To: who, About: "$x"}}}))
+}
+
+// answeredBefore is a question that somebody else answered.
+func answeredBefore(t *testing.T, s *sqlstore.Store, n int) bridge.Question {
+	t.Helper()
+	q := ask(t, s, n, room)
+	return must2(s.Settle(t.Context(), answer(q, 1)))(t)
 }
 
 // livesOf fills a database with everything that is kept of somebody. Numbers tell people apart.
@@ -93,6 +102,12 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 	for _, kind := range []string{"m.room.name", "m.room.create"} {
 		noError(t, s.PutState(t.Context(), bridge.StateRecord{Conversation: bridge.ConversationID("!" + words), Type: kind, Sender: who, SentAt: start, Content: json.RawMessage(`{}`)}))
 	}
+	granting := answeredBefore(t, s, n+4)
+	noError(t, s.AddDeliveries(t.Context(), bridge.WebhookDelivery{ID: "msg_grant_" + words, Endpoint: "deploys", Question: granting.ID, Event: "grant.revoked",
+		Body: json.RawMessage(`{"event":"grant.revoked","grant":{"by":"@else:example.org","revoked_by":"` + string(who) + `"}}`), CreatedAt: start}))
+	id := grant.ID(fmt.Sprintf("g%05d", n))
+	must(s.AddGrant(t.Context(), grant.Grant{ID: id, Question: granting, Granted: bridge.Granted{At: start}}))(t)
+	must(s.RevokeGrant(t.Context(), grant.Revoking{Grant: id, By: who, At: start}))(t)
 	noError(t, s.AddToken(t.Context(), bridge.Token{ID: "tok_" + words, User: who, Hash: [32]byte{byte(n)}, CreatedAt: start}))
 	gated := gateOf(collector.GateID("g_"+words), gate.QueryID("query-"+words))
 	gated.Principal.ID, gated.State, gated.Protected = string(who), collector.Declined, nil
@@ -115,7 +130,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 2, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 3, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1, Revocations: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -190,7 +205,7 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id",
+	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id", "grants": "revoked_by",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",

@@ -134,6 +134,26 @@ func (f *forgetting) notices(ctx context.Context) error {
 	})
 }
 
+// revocations forgets who took grants back; that somebody did stays.
+func (f *forgetting) revocations(ctx context.Context) error {
+	questions, err := list(ctx, f.Store, textOf[bridge.QuestionID], `SELECT question FROM grants WHERE revoked_by = $1`, f.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range questions {
+		var n int
+		err := f.Atomically(ctx, func(ctx context.Context) (err error) {
+			n, err = f.documents(ctx, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		f.found.Documents += n
+	}
+	return f.erase(ctx, &f.found.Revocations, some{table: `grants`, set: `revoked_by = '` + string(bridge.Forgotten) + `'`, where: `revoked_by = $1`, args: []any{f.ID}})
+}
+
 // memberships forgets those of rooms that they have left, and that they set what a room is called.
 func (f *forgetting) memberships(ctx context.Context) error {
 	all, err := f.membershipsOf(ctx)
