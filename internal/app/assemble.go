@@ -16,6 +16,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
 	"superpipeline.dev/question-bridge/internal/outbox"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -91,7 +92,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rationed, hosts, err := newQueue(cfg, store, clock)
+	rationed, hosts, err := newQueue(cfg, store, clock, b.hooks)
 	if err != nil {
 		b.close()
 		return nil, err
@@ -112,11 +113,14 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), hosting.feature, grants), Commanders: []bridge.Commander{decisions}, Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
-		Auditor: auditor,
+		Features:         append(b.hooks.features(), rationed, hosting.feature, grants),
+		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions},
+		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
+	rationed.Asker, rationed.Withdrawer = engine, engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
+	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
 		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,

@@ -32,7 +32,7 @@ func newHosting(cfg config.Config, b *parts, clock bridge.Clock) (hosting, error
 	return hosting{
 		feature: &host.Feature{Store: b.store},
 		submitter: &host.Submitter{
-			Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks.announcer(), Owed: b.owed,
+			Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks, Owed: b.owed,
 		},
 		host: host.New(host.Parts{Store: b.store, Guard: client, Clock: clock}),
 	}, nil
