@@ -24,7 +24,8 @@ const EveryRoom = "*"
 // Others come only to endpoints that name them.
 var WebhookEvents = []string{
 	"question.answered", "question.expired", "question.cancelled",
-	"candidate.answered", "grant.revoked", "gate.approved", "gate.declined", "gate.expired", "gate.answered", "gate.withheld",
+	"question.next_query", "candidate.answered", "grant.revoked",
+	"gate.approved", "gate.declined", "gate.expired", "gate.answered", "gate.withheld",
 }
 
 const (

@@ -25,6 +25,9 @@ var rationed = []struct{ method, path string }{
 	{"GET", queuePath + "candidates/c_1"}, {"GET", queuePath + "evidence?key=k"}, {"GET", queuePath + "callback"}, {"PUT", queuePath + "callback"},
 }
 
+// gated are the routes of gated exchanges.
+var gated = append([]struct{ method, path string }{{"POST", opsQueries}}, exchanges...)
+
 // personal are the routes for people.
 var personal = []struct{ method, path string }{
 	{"GET", "/api/questions/pending"}, {"GET", "/api/questions/q_1"}, {"POST", "/api/questions/q_1/answer"},

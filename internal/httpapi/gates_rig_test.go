@@ -30,8 +30,8 @@ const (
 	gatePath = "/api/agent/gates/"
 )
 
-// gated are the routes of gated exchanges that take an agent's token.
-var gated = []struct{ method, path string }{{"POST", opsGates}, {"GET", "/api/agent/gates"}, {"GET", gatePath + "g_1"}}
+// exchanges are the routes of the collector that take an agent's token.
+var exchanges = []struct{ method, path string }{{"POST", opsGates}, {"GET", "/api/agent/gates"}, {"GET", gatePath + "g_1"}}
 
 func newGatehouse(t *testing.T, database sqlstore.Config, change ...func(*httpapi.Config, *collector.Parts, *bridge.Parts)) *gatehouse {
 	t.Helper()

@@ -201,7 +201,7 @@ func TestGateRefused(t *testing.T) {
 		h.problem(h.keyed(opsGates, h.secret, opening(), "a", "b"), http.StatusBadRequest, "invalid_idempotency_key")
 		everywhere := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"#down:example.org"}, Scopes: []string{httpapi.ScopeGate}})
 		h.problem(h.do("POST", opsGates, everywhere, opening()), http.StatusServiceUnavailable, "unavailable")
-		for _, route := range gated[1:] {
+		for _, route := range exchanges[1:] {
 			h.problem(h.do(route.method, route.path, h.scoped("ci", "ask", "read"), ""), http.StatusForbidden, "insufficient_scope")
 		}
 	})
@@ -273,7 +273,7 @@ func (slowGates) ListGates(context.Context, collector.Listing) ([]collector.Gate
 // A database that fails is no gate's fault: it is said so, and that is all.
 func TestGatesWithoutADatabase(t *testing.T) {
 	busy := newGatehouse(t, sqlite(t), func(_ *httpapi.Config, p *collector.Parts, _ *bridge.Parts) { p.Store = slowGates{p.Store} })
-	for _, route := range gated[1:] {
+	for _, route := range exchanges[1:] {
 		busy.problem(busy.do(route.method, route.path, busy.secret, ""), http.StatusServiceUnavailable, "unavailable")
 	}
 	h := newGatehouse(t, sqlite(t))
@@ -281,7 +281,7 @@ func TestGatesWithoutADatabase(t *testing.T) {
 	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, route := range gated {
+	for _, route := range exchanges {
 		h.problem(h.do(route.method, route.path, h.secret, opening()), http.StatusInternalServerError, "internal")
 	}
 	p := h.problem(h.submit(q, response(q.QueryID, "1", approves)), http.StatusServiceUnavailable, "unavailable")

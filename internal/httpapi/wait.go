@@ -12,8 +12,9 @@ import (
 // holdSeconds is how long a wait may hold, in seconds; integers beyond are clamped.
 var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
 
-// wait gives a question as soon as it is settled, and as it stands once the timeout is over: still pending is 200 like
-// any other state, and no decision. Between its reads it holds nothing but its place in the hub.
+// wait gives a question as soon as it is settled, and the answer to a query submitted, and as it stands once the timeout
+// is over: still pending is 200 like any other state, and no decision. Between its reads it holds nothing but its place
+// in the hub.
 //
 // A settling in this process wakes it. It also looks again every Config.Reread: only for what another process on the
 // same database settles, which the hub cannot know.
@@ -54,7 +55,11 @@ func awaitedBy(r *http.Request, who reader) (*awaited, error) {
 //
 //go:noinline
 func (s *server) replyQuestion(w http.ResponseWriter, r *http.Request, who reader, q *bridge.Question) error {
-	return reply(w, http.StatusOK, s.shown(r.Context(), who)(*q))
+	shown, err := s.whole(r.Context(), who, *q)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, shown)
 }
 
 type awaited struct {
@@ -63,14 +68,17 @@ type awaited struct {
 	hold time.Duration
 }
 
-// await waits until the question is settled.
+// await waits until the question is settled, and the answer to a query submitted.
 func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (q *bridge.Question, err error) {
 	err = s.hold(w, r, holding{a.id, a.hold, func() (over bool, err error) {
 		q, err = apart(func() (*bridge.Question, error) {
 			q, err := s.read(r.Context(), a.who, a.id)
+			if err == nil {
+				over, err = s.over(r.Context(), q)
+			}
 			return &q, err
 		})
-		return err == nil && q.State.Terminal(), err
+		return over, err
 	}})
 	return q, err
 }
