@@ -71,7 +71,8 @@ const (
 	AuditSuperseded AuditAction = "superseded" // cancelled by a newer revision of its subject
 	AuditExpired    AuditAction = "expired"
 
-	AuditGrantRevoked AuditAction = "grant_revoked" // somebody took back what an answer granted
+	AuditGrantRevoked    AuditAction = "grant_revoked"    // somebody took back what an answer granted
+	AuditDecisionRevoked AuditAction = "decision_revoked" // what somebody decided is not remembered any more
 
 	AuditAskRefused    AuditAction = "ask_refused"
 	AuditReadRefused   AuditAction = "read_refused"

@@ -74,6 +74,7 @@ func writeTraces(w io.Writer, who string, f app.Forgotten, dry bool) {
 		{f.Tokens, "tokens and sessions"},
 		{f.Revocations, "grants that they took back"},
 		{f.Asks, "notes of when the question queue asked them"},
+		{f.Decisions, "decisions of theirs that were remembered for gated exchanges"},
 		{f.Gates, "gated exchanges about them that have ended"},
 		{f.Memberships, "memberships of rooms that they are not in"},
 		{f.States, "notes that they had set a room's state"},

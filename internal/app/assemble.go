@@ -96,16 +96,19 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		return nil, err
 	}
 	grants := b.newGrants(cfg, clock, auditor)
+	decisions, err := b.newDecisions(ctx, cfg, auditor)
+	if err != nil {
+		return nil, err
+	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
-		queueChores(cfg, store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
+		queueChores(cfg, store), decisionChores(store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
 	engine = bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Commanders:       []bridge.Commander{grants},
-		Features:         append(b.hooks.features(), grants), Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics,
-		Auditor: auditor,
+		Features:         append(b.hooks.features(), grants), Commanders: []bridge.Commander{decisions, grants},
+		Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
 	b.api = httpapi.Config{
@@ -172,18 +175,20 @@ const (
 	choreBatch   = 1000
 )
 
+// until removes what is older than it is kept, batch by batch.
+func until(remove func(ctx context.Context, before time.Time, limit int) (int, error), kept time.Duration) func(context.Context, time.Time) error {
+	return func(ctx context.Context, now time.Time) error {
+		for ctx.Err() == nil {
+			if n, err := remove(ctx, now.Add(-kept), choreBatch); err != nil || n < choreBatch {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+}
+
 // chores are what the sweep does besides expiring.
 func chores(store *sqlstore.Store) []sweep.Chore {
-	until := func(remove func(ctx context.Context, before time.Time, limit int) (int, error), kept time.Duration) func(context.Context, time.Time) error {
-		return func(ctx context.Context, now time.Time) error {
-			for ctx.Err() == nil {
-				if n, err := remove(ctx, now.Add(-kept), choreBatch); err != nil || n < choreBatch {
-					return err
-				}
-			}
-			return ctx.Err()
-		}
-	}
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {

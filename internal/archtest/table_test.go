@@ -47,7 +47,7 @@ var imports = []row{
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
-	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts", "schema"}, outside: []string{zerolog}},
+	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts", "schema", "internal/shortid"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
@@ -67,11 +67,17 @@ var imports = []row{
 		packages: []string{"internal/gate/collector"},
 		own:      []string{"bridge", "bridge/texts", "internal/gate"}, outside: []string{zerolog},
 	},
+	{packages: []string{"internal/shortid"}},
+	{
+		packages: []string{"internal/gate/decision"},
+		own:      []string{"bridge", "bridge/texts", "schema", "internal/gate/collector", "internal/shortid"}, outside: []string{zerolog},
+	},
+	{packages: []string{"internal/gate/decision/storetest"}, own: []string{"bridge", "internal/gate/collector", "internal/gate/decision"}},
 	{packages: []string{"internal/gate/collector/storetest"}, own: []string{"bridge", "internal/gate", "internal/gate/collector"}},
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
-		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/grant", "internal/sqlstore/upgrades"},
+		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/sqlstore/upgrades"},
 		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},
@@ -84,7 +90,7 @@ var imports = []row{
 		packages: []string{"internal/httpapi"},
 		own: []string{
 			"bridge", "schema", "internal/dialect", "bridge/certificate",
-			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/grant", "internal/wait",
+			"internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/wait",
 		},
 		outside: []string{zerolog, xRate},
 	},

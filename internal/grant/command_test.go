@@ -204,7 +204,7 @@ func TestListingInTheRoom(t *testing.T) {
 	r.says(alice, room, "!revoke "+string(gone.ID))
 	want := "What was granted here, and stands:\n" +
 		string(always.ID) + ": “Always allow” for Deployer, always, by @carol:example.org, since 2026-11-01\n" +
-		string(run.ID) + ": “Allow *this*” for Deployer ggggg: “all”, for one run, by @alice:example.org, since 2026-11-01, until 2026-11-08\n" +
+		string(run.ID) + ": “Allow\\u{202E} *this*” for Deployer ggggg: “all”, for one run, by @alice:example.org, since 2026-11-01, until 2026-11-08\n" +
 		"To take one back, write !revoke and its id, such as: !revoke " + string(always.ID)
 	if got := r.told(r.says(bob, room, "!grants")); got != want {
 		t.Errorf("told %q\nwant %q", got, want)

@@ -14,6 +14,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/queue"
@@ -112,6 +113,9 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 	gated := gateOf(collector.GateID("g_"+words), gate.QueryID("query-"+words))
 	gated.Principal.ID, gated.State, gated.Protected = string(who), collector.Declined, nil
 	must(s.AddGate(t.Context(), gated))(t)
+	decided := decision.Decision{ID: decision.ID("d-" + words), Revision: 3, Key: decision.Key{Agent: "agent", Principal: decision.Opaque{byte(n)}},
+		Made: &decision.Made{Approved: true, By: who, At: start, Gate: "g"}}
+	must(s.AddDecision(t.Context(), decided))(t)
 	must(s.SpendPersonBudget(t.Context(), queue.PersonSpending{Whom: string(who), Now: start, PersonBudget: queue.PersonBudget{Asks: 1, Per: time.Hour}}))(t)
 }
 
@@ -130,7 +134,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 3, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1, Revocations: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 3, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1, Decisions: 1, Revocations: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -164,6 +168,14 @@ func TestForgetPerson(t *testing.T) {
 					}
 				}
 			}
+		}
+
+		// What she decided about gated exchanges answers nothing any more, and whoever was asked before neither.
+		if d := must(beside.Decision(t.Context(), "d-Ada"))(t); d.Made != nil || d.Revision != 4 || !d.EmptiedAt.Equal(start) {
+			t.Errorf("what she decided is %+v", d)
+		}
+		if d := must(beside.Decision(t.Context(), "d-Bob"))(t); d.Made == nil || d.Made.By != bob || d.Revision != 3 {
+			t.Errorf("what he decided is %+v", d)
 		}
 
 		// The decision stands, its event is owed as before, and what is gone is not stored again.
@@ -205,12 +217,12 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id", "grants": "revoked_by",
+	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id", "decisions": "decided_by", "grants": "revoked_by",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
 	// What was asked about somebody who stands in gates, and goes with those.
-	"gate_queries": "",
+	"gate_queries": "", "decision_uses": "",
 	// Whom a query is about is its collector's business, and who answered stands in its question.
 	"host_queries": "",
 	// What agents proposed and which option was chosen, not by whom.

@@ -199,6 +199,14 @@ func (f *forgetting) rows(ctx context.Context) error {
 	return nil
 }
 
+// decisions empties what they decided about gated exchanges, as if they had taken it back when they made it.
+func (f *forgetting) decisions(ctx context.Context) error {
+	return f.erase(ctx, &f.found.Decisions, some{
+		table: `decisions`, where: `decided_by = $1`, args: []any{f.ID},
+		set: `revision = revision + 1, emptied_at = created_at, approved = NULL, decided_by = NULL, created_at = NULL, gate = NULL`,
+	})
+}
+
 // some are some rows of a table.
 type some struct {
 	table, where string

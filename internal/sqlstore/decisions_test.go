@@ -1,0 +1,40 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"superpipeline.dev/question-bridge/internal/gate/decision"
+	"superpipeline.dev/question-bridge/internal/gate/decision/storetest"
+)
+
+func TestDecisionStore(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) decision.Store { return newSQLite(t).open(t) })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) decision.Store { return newPostgres(t).open(t) })
+	})
+}
+
+// The database itself refuses decisions that must not be.
+func TestDecisionChecks(t *testing.T) {
+	both(t, func(t *testing.T, d database) {
+		s := d.open(t)
+		run(t, s, `INSERT INTO decisions (id, agent, requester, purpose, principal, revision, approved, created_at, gate)
+			VALUES ('d1', 'agent', 'r', 'p', '\x00', 1, TRUE, 1, 'g_1')`)
+		for _, bad := range []string{
+			`UPDATE decisions SET revision = 0`,
+			`UPDATE decisions SET approved = NULL`,
+			`UPDATE decisions SET approved = NULL, emptied_at = 1`,
+			`UPDATE decisions SET emptied_at = 1`,
+			`UPDATE decisions SET gate = NULL`,
+			`UPDATE decisions SET approved = NULL, created_at = NULL, gate = NULL, emptied_at = 1, decided_by = '@ada:example.org'`,
+			`INSERT INTO decision_uses (decision, revision, gate, used_at) VALUES ('d2', 1, 'g_1', 1)`,
+		} {
+			if _, err := s.Database().Exec(t.Context(), bad); err == nil {
+				t.Errorf("accepted: %s", bad)
+			}
+		}
+		run(t, s, `UPDATE decisions SET approved = NULL, created_at = NULL, gate = NULL, emptied_at = 1`)
+	})
+}
