@@ -95,22 +95,14 @@ func (e *Engine) AskWith(ctx context.Context, q Question, with func(ctx context.
 	if earlier, ok, err := e.earlier(ctx, q); ok || err != nil {
 		return earlier, false, err
 	}
-	q = scheduled(q, e.Clock.Now())
-	q.ByReply = e.ByReply == ByReplyComplete && q.Carried == nil && q.Subject != nil && q.Subject.Complete && q.Subject.Printable
-	if err := e.Channel.Check(ctx, q); err != nil {
+	if q, err = e.checked(ctx, q); err != nil {
 		return Question{}, false, err
 	}
-	if err := e.Channel.Supports(ctx, q.Conversation); err != nil {
+	if err := e.Ready(ctx, q); err != nil {
 		return Question{}, false, err
 	}
-	if err := e.checkTarget(ctx, q); err != nil {
-		return Question{}, false, err
-	}
-	q.State, q.Delivery = Pending, Delivery{State: Queued}
-	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
-	var superseded []Question
-	err = e.Store.Atomically(ctx, func(ctx context.Context) (err error) {
-		if superseded, err = e.ask(ctx, q, effect); err != nil {
+	err = e.Store.Atomically(ctx, func(ctx context.Context) error {
+		if err := e.put(ctx, q); err != nil {
 			return err
 		}
 		return with(ctx, q)
@@ -123,14 +115,34 @@ func (e *Engine) AskWith(ctx context.Context, q Question, with func(ctx context.
 	if err != nil {
 		return Question{}, false, err
 	}
-	zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
-		Str("asker", string(q.Asker)).Msg("Question asked")
-	e.Observer.Asked()
-	e.recordAsked(ctx, q)
-	e.Owed()
-	e.told(ctx, superseded...)
-	e.Deadline(q.ExpiresAt)
 	return q, true, nil
+}
+
+// checked is a question as it will be stored, if it can be posted as it is.
+func (e *Engine) checked(ctx context.Context, q Question) (Question, error) {
+	q = scheduled(q, e.Clock.Now())
+	q.ByReply = e.ByReply == ByReplyComplete && q.Carried == nil && q.Subject != nil && q.Subject.Complete && q.Subject.Printable
+	q.State, q.Delivery = Pending, Delivery{State: Queued}
+	return q, e.Channel.Check(ctx, q)
+}
+
+// put stores a question with its posting, in the transaction of ctx, and tells of it after the commit.
+func (e *Engine) put(ctx context.Context, q Question) error {
+	effect := Effect{Kind: EffectRender, Question: q.ID, Key: effectKey(q.ID, EffectRender, 0), Due: q.CreatedAt}
+	superseded, err := e.ask(ctx, q, effect)
+	if err != nil {
+		return err
+	}
+	AfterCommit(ctx, func() {
+		zerolog.Ctx(ctx).Info().Str("question_id", string(q.ID)).Str("room_id", string(q.Conversation)).
+			Str("asker", string(q.Asker)).Msg("Question asked")
+		e.Observer.Asked()
+		e.recordAsked(ctx, q)
+		e.Owed()
+		e.told(ctx, superseded...)
+		e.Deadline(q.ExpiresAt)
+	})
+	return nil
 }
 
 // earlier finds an equal question that was asked before. One that is called by its own new id is the first of its kind.

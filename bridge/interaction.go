@@ -101,8 +101,11 @@ type Ignored struct{}
 // Chosen answers the question whole.
 type Chosen struct{ Choice Choice }
 
-// Dismissed ends a dismissible question without an answer.
-type Dismissed struct{}
+// Dismissed ends a question that may be dismissed without an answer.
+type Dismissed struct {
+	Reason string // why, if there is more to say
+	Talk   bool   // it is talk where any reply ends the question: nobody who may not answer is told so
+}
 
 // Partial moves the posting on without answering the question. Quiet changes no current message, such as when one person
 // has to type something: nobody else's interaction becomes out of date by it.

@@ -19,6 +19,9 @@ const (
 // Terminal says whether the state is final.
 func (s State) Terminal() bool { return s != Pending }
 
+// Retention is how long a question is kept after it was asked (DESIGN section 5, "Retention").
+const Retention = 90 * 24 * time.Hour
+
 // Dialect is how an asker speaks: the core protocol or question.v2. It decides limits and how a question is shown to it.
 type Dialect string
 
@@ -69,6 +72,7 @@ type Question struct {
 	ReplyTo       *string
 	Data          json.RawMessage // a JSON object, or nil
 	Dismissible   bool
+	Rationed      bool // the Question Queue asks it: any direct reply that names no option ends it, see [Named]
 	Warnings      []string
 
 	CreatedAt   time.Time

@@ -68,7 +68,11 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 	if rights.Machine {
 		return true, e.Store.FinishInteraction(ctx, in.ID) // no word to a machine: it might answer
 	}
+	dismissed, _ := reading.(Dismissed)
 	if err := r.q.Permits(in.Sender, rights); err != nil {
+		if dismissed.Talk {
+			return true, e.ignore(ctx, r)
+		}
 		return true, e.tell(ctx, r, courtesyOf(err))
 	}
 	if c, ok := r.obstacle(reading); ok {
@@ -78,7 +82,7 @@ func (e *Engine) receive(ctx context.Context, in Interaction) (done bool, err er
 	case Chosen:
 		return e.choose(ctx, r, reading.Choice, rights)
 	case Dismissed:
-		return true, e.dismiss(ctx, r)
+		return true, e.dismiss(ctx, r, reading.Reason)
 	case Partial:
 		if err := r.q.Allows(reading.Choice, rights, e.Clock.Now()); err != nil {
 			return true, e.tell(ctx, r, courtesyOf(err))
@@ -162,8 +166,10 @@ func (e *Engine) choose(ctx context.Context, r *reception, c Choice, rights Righ
 	return !retry, err
 }
 
-func (e *Engine) dismiss(ctx context.Context, r *reception) error {
-	s := Settlement{Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, DismissedBy: r.in.Sender, At: e.Clock.Now()}
+func (e *Engine) dismiss(ctx context.Context, r *reception, reason string) error {
+	s := Settlement{
+		Question: r.q.ID, State: Cancelled, Revision: -1, CancelledBy: ByResponder, DismissedBy: r.in.Sender, Reason: reason, At: e.Clock.Now(),
+	}
 	q, won, err := e.settle(ctx, s, func(ctx context.Context, q Question, won bool) error {
 		late := Courtesy{Kind: Stale, Code: string(q.State), To: r.in.Sender}
 		var err error

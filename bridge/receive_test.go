@@ -368,3 +368,23 @@ func TestACarriedQuestion(t *testing.T) {
 		t.Errorf("stands at %s, %s, by %s", got.State, got.Reason, got.CancelledBy)
 	}
 }
+
+// Talk ends a question of the Question Queue for those who may answer it alone: anybody else is told nothing.
+func TestTalkEndsARationedQuestion(t *testing.T) {
+	b := newBench(t)
+	b.room.parse = func(bridge.Interaction, bridge.Question, bridge.Posting) bridge.Reading {
+		return bridge.Dismissed{Reason: bridge.ReasonCooled, Talk: true}
+	}
+	ask := b.question()
+	ask.Scope, ask.Target, ask.Rationed = bridge.Direct, "@dana:ex.org", true
+	q := b.ask(ask)
+	before := len(b.room.said())
+	b.reply("@sam:ex.org", q.ID, "I do not know either")
+	if got := b.get(q.ID); got.State != bridge.Pending || len(b.room.said()) != before {
+		t.Fatalf("the talk of others: %s, and the room heard %q", got.State, b.room.said()[before:])
+	}
+	b.reply("@dana:ex.org", q.ID, "let me see")
+	if got := b.get(q.ID); got.State != bridge.Cancelled || got.CancelledBy != bridge.ByResponder || got.Reason != bridge.ReasonCooled || got.DismissedBy != "@dana:ex.org" {
+		t.Errorf("her talk: %+v", got)
+	}
+}

@@ -12,7 +12,8 @@ import (
 type Store interface {
 	// Atomically runs f in one write transaction: all of it is stored, or nothing, also when f panics. Inside another
 	// one it joins that. A question or posting that f reads stays as it was read until the end. f may run again when
-	// the database gave way to somebody else: it starts over, and whatever it changes outside the store it sets anew.
+	// the database gave way to somebody else: it starts over, and whatever it changes outside the store it sets anew. What it
+	// puts off with [AfterCommit] is done after the commit of the outermost one, and not at all without one.
 	Atomically(ctx context.Context, f func(ctx context.Context) error) error
 
 	// CreateQuestion stores a pending question. An equal (asker, elicitation id) gives CodeElicitationConflict.

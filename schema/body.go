@@ -133,6 +133,8 @@ func (e *Elicitation) roomBlocks() []block {
 	switch {
 	case len(e.Listed()) > 1 && e.Multiple:
 		blocks = append(blocks, e.withLink("Reply in this thread with the numbers or the names of your options, with commas between them."))
+	case len(e.Listed()) > 0 && e.MaySkip:
+		blocks = append(blocks, e.withLink(`Reply in this thread with the number or the option's name, or with "skip".`))
 	case len(e.Listed()) > 0:
 		blocks = append(blocks, e.withLink("Reply in this thread with the number or the option's name."))
 	case e.FreeText != nil:

@@ -57,6 +57,8 @@ type Elicitation struct {
 	// ByReply is no property: it makes the body show the whole subject and say that a reply can approve it. It is for an
 	// event that we post ourselves; a subject that cannot be shown whole is never shown so (see [Elicitation.ShowsSubject]).
 	ByReply bool `json:"-"`
+	// MaySkip is no property: it makes the body say that "skip" is a reply, too.
+	MaySkip bool `json:"-"`
 
 	tree map[string]any
 }

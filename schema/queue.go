@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Proposal is what a producer would like to have asked (Question Queue, "Data model"). Its agent is the one whose token
 // hands it in.
@@ -77,6 +80,21 @@ type NextBody struct {
 	Turn int `json:"turn"`
 	// QueryCues is what the turn is about; nil for whatever is next.
 	QueryCues *Cues `json:"query_cues,omitempty"`
+	// Room asks it there, by code, room id or alias; "" leaves that to the host. What follows is for a room alone.
+	Room           string   `json:"room,omitempty"`
+	ResponderScope string   `json:"responder_scope,omitempty"` // direct or room; "" for direct with a target, else room
+	TargetUserID   string   `json:"target_user_id,omitempty"`  // a Matrix id, for direct scope only
+	TTL            *Seconds `json:"ttl,omitempty"`             // nil for 7 days
+}
+
+// Scope is the responder scope with its default filled in.
+func (b NextBody) Scope() string {
+	return AskTerms{ResponderScope: b.ResponderScope, TargetUserID: b.TargetUserID}.Scope()
+}
+
+// Lifetime is how long the question in a room waits for an answer: 7 days by default, clamped to 30 s–30 days.
+func (b NextBody) Lifetime() time.Duration {
+	return clamp(b.TTL, ElicitationDefaultLifetime, ElicitationMinLifetime, ElicitationMaxLifetime)
 }
 
 // Cues are texts or tokens. On the wire they are one text or a list.

@@ -141,7 +141,7 @@ func distinct(labels []string) []string {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, label := range labels {
-		if folded := bridge.Fold(label); !seen[folded] && queue.SameText(label) != "" {
+		if folded := bridge.Fold(label); !seen[folded] && bridge.Plain(label) != "" {
 			seen[folded] = true
 			out = append(out, label)
 		}
@@ -165,5 +165,5 @@ func usableLabels(labels []string) []string {
 }
 
 func unusable(label string) bool {
-	return queue.Deflects(label) || utf8.RuneCountInString(label) > queue.MaxLabel
+	return bridge.Deflects(label) || utf8.RuneCountInString(label) > queue.MaxLabel
 }

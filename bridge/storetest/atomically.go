@@ -128,6 +128,33 @@ var atomically = []promise{
 		k.is("error", errors.Is(err, errStop), true)
 		k.untouched(old, fresh)
 	}},
+	{"what is put off is done after the commit of the outermost, and never without one", func(k *kit) {
+		var done []string
+		put := func(ctx context.Context, what string) {
+			bridge.AfterCommit(ctx, func() { done = append(done, what) })
+		}
+		q := k.question()
+		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
+			put(ctx, "outer")
+			k.ok(k.Atomically(ctx, func(ctx context.Context) error {
+				put(ctx, "inner")
+				return k.CreateQuestion(ctx, q)
+			}))
+			k.is("done before the commit", done, []string(nil))
+			bridge.AfterCommit(ctx, func() { k.is("stored by then", got(k.Question(k.outside(), q.ID))(k).ID, q.ID) })
+			return nil
+		}))
+		k.is("done", done, []string{"outer", "inner"})
+		done = nil
+		err := k.Atomically(k.Context(), func(ctx context.Context) error {
+			put(ctx, "failed")
+			return errStop
+		})
+		k.is("error", errors.Is(err, errStop), true)
+		k.is("done without a commit", done, []string(nil))
+		put(k.Context(), "at once")
+		k.is("done without a transaction", done, []string{"at once"})
+	}},
 	{"nobody else sees it before the commit", func(k *kit) {
 		old, fresh := k.ask(), k.question()
 		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {

@@ -89,6 +89,18 @@ const (
 	QuestionRedacted      = "Somebody removed the question's message from the room, so nobody can answer it there."
 )
 
+// What !queue says.
+const (
+	QueueOff     = "The question queue is switched off."
+	QueueEmpty   = "Nothing waits in the question queue here."
+	QueueAsked   = "Asked here, and waiting for a reply:"
+	QueueWaiting = "Waiting to be asked:"
+	QueueMore    = "• and more"
+)
+
+// QueueLine is one question of an agent that waits.
+func QueueLine(agent, question string) string { return "• " + agent + ": " + question }
+
 // Reminder asks the people named to answer.
 func Reminder(names string) string { return names + ": this question still waits for an answer." }
 
@@ -99,9 +111,15 @@ func Escalation(names string) string {
 
 // How a question ended.
 const (
-	Expired    = "No answer: this question has expired."
-	Withdrawn  = "Cancelled: its asker has withdrawn this question."
-	Dismissed  = "Dismissed without an answer."
+	Expired   = "No answer: this question has expired."
+	Withdrawn = "Cancelled: its asker has withdrawn this question."
+	Dismissed = "Dismissed without an answer."
+
+	// A question of the Question Queue.
+	Cooled     = "Thank you. No answer is fine: this question is closed, and may come again later."
+	Elsewhere  = "Cancelled: it was answered elsewhere."
+	Ignored    = "Cancelled: nobody replied in time."
+	Gone       = "Cancelled: it needs no answer any more."
 	Superseded = "Replaced by a newer question."
 	Edited     = "Cancelled: this question was edited, so it has to be asked again."
 )

@@ -11,10 +11,12 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
 	"superpipeline.dev/question-bridge/internal/outbox"
+	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -90,9 +92,13 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rationed, hosts, err := newQueue(cfg, store, clock)
+	rationed, hosts, err := newQueue(cfg, store, clock, b.hooks)
 	if err != nil {
 		b.close()
+		return nil, err
+	}
+	hosting, err := newHosting(cfg, b, clock)
+	if err != nil {
 		return nil, err
 	}
 	grants := b.newGrants(cfg, clock, auditor)
@@ -107,13 +113,17 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), grants), Commanders: []bridge.Commander{decisions, grants},
-		Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
+		Features:         append(b.hooks.features(), rationed, hosting.feature, grants),
+		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions, grants},
+		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
+	rationed.Asker, rationed.Withdrawer = engine, engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
+	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
+	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},

@@ -172,15 +172,15 @@ func (s *stage) toldLate(u *testserver.User) {
 	s.ok(err)
 }
 
-// granted makes a token of an agent, for every room.
-func (s *stage) granted(agent string) string {
+// granted makes a token of an agent, for every room, with the scopes or the usual ones.
+func (s *stage) granted(agent string, scopes ...string) string {
 	s.t.Helper()
 	cfg, err := config.Load(s.config, os.Getenv)
 	s.ok(err)
 	tokens, err := OpenTokens(s.ctx, cfg)
 	s.ok(err)
 	defer tokens.Close()
-	secret, _, err := tokens.Add(s.ctx, Grant{Agent: agent, Rooms: []string{"*"}})
+	secret, _, err := tokens.Add(s.ctx, Grant{Agent: agent, Rooms: []string{"*"}, Scopes: scopes})
 	s.ok(err)
 	return secret
 }

@@ -38,7 +38,7 @@ func (r revocations) GrantRevoked(ctx context.Context, g grant.Grant) error {
 	room := schema.QuestionRoom{ID: string(q.Conversation), Code: orNil(place.Code), Name: orNil(place.Name)}
 	shown := dialect.ToGrant(g, room, *g.RevokedAt)
 	shown.CorrelationID = q.CorrelationID
-	return r.hooks.announcer().Announce(ctx, bridge.Announcement{
+	return r.hooks.Announce(ctx, bridge.Announcement{
 		Event: schema.EventGrantRevoked, Key: string(q.ID), Conversation: q.Conversation, Question: q.ID, At: *g.RevokedAt,
 		Body: map[string]any{"grant": shown},
 	})

@@ -9,9 +9,11 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/egress"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/queue/callback"
+	"superpipeline.dev/question-bridge/internal/queue/command"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 )
@@ -32,8 +34,8 @@ func queueDisabled() bool {
 // callbackTimeouts are short, as a host's turn waits for its own callback.
 var callbackTimeouts = egress.Timeouts{Dial: 2 * time.Second, TLS: 2 * time.Second, Header: 4 * time.Second, Whole: 5 * time.Second}
 
-// newQueue makes the Question Queue and what asks hosts for stale candidates.
-func newQueue(cfg config.Config, store *sqlstore.Store, clock bridge.Clock) (*queue.Queue, *callback.Checker, error) {
+// newQueue makes the Question Queue and what asks hosts for stale candidates. It asks in no room until it is given who does.
+func newQueue(cfg config.Config, store *sqlstore.Store, clock bridge.Clock, announcer bridge.Announcer) (*queue.Queue, *callback.Checker, error) {
 	client, err := outward(cfg, callbackTimeouts)
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +43,35 @@ func newQueue(cfg config.Config, store *sqlstore.Store, clock bridge.Clock) (*qu
 	hosts := &callback.Checker{Store: store, Caller: client}
 	return queue.New(queue.Parts{
 		Store: store, Clock: clock, Disabled: queueDisabled, Staleness: hosts, Groups: queueGroups(cfg), PersonBudget: personBudget(cfg),
+		Reporter: evidence{announcer, store, clock},
 	}), hosts, nil
+}
+
+// evidence announces answered candidates to webhooks.
+type evidence struct {
+	bridge.Announcer
+	questions interface {
+		Question(ctx context.Context, id bridge.QuestionID) (bridge.Question, error)
+	}
+	clock bridge.Clock
+}
+
+// Answered implements [queue.Reporter]. A question that is forgotten is none, and the room with it.
+func (e evidence) Answered(ctx context.Context, c queue.Candidate, known []queue.Evidence) error {
+	a := bridge.Announcement{Event: "candidate.answered", Key: string(c.ID), At: e.clock.Now(), Body: dialect.ToCandidateAnswered(c, known)}
+	if c.Question != "" {
+		q, err := e.questions.Question(ctx, c.Question)
+		if err != nil && bridge.CodeOf(err) != bridge.CodeNotFound {
+			return err
+		}
+		a.Question, a.Conversation = q.ID, q.Conversation
+	}
+	return e.Announce(ctx, a)
+}
+
+// queueCommand answers !queue.
+func queueCommand(cfg config.Config, store *sqlstore.Store) bridge.Commander {
+	return command.Commander{Store: store, Names: agentNames(cfg), Disabled: queueDisabled}
 }
 
 func queueGroups(cfg config.Config) (groups [][]bridge.AgentID) {

@@ -81,17 +81,14 @@ func (h *hooks) features() []bridge.Feature {
 	return []bridge.Feature{h.feature}
 }
 
-// announcer owes the other events, to nobody where no webhooks are configured.
-func (h *hooks) announcer() bridge.Announcer {
+// Announce implements [bridge.Announcer]: the other events, to nobody where no webhooks are configured.
+func (h *hooks) Announce(ctx context.Context, a bridge.Announcement) error {
 	if h.feature == nil {
-		return unannounced{}
+		return nil
 	}
-	return h.feature
+	bridge.AfterCommit(ctx, h.wake)
+	return h.feature.Announce(ctx, a)
 }
-
-type unannounced struct{}
-
-func (unannounced) Announce(context.Context, bridge.Announcement) error { return nil }
 
 // observe lets somebody hear of every attempt.
 func (h *hooks) observe(attempt func(endpoint, result string, took time.Duration)) {

@@ -52,6 +52,7 @@ var imports = []row{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
 	},
+	{packages: []string{"internal/queue/command"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}},
 	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
 	{
 		packages: []string{"internal/webhook"},
@@ -77,7 +78,7 @@ var imports = []row{
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
-		own:     []string{"bridge", "internal/queue", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/sqlstore/upgrades"},
+		own:     []string{"bridge", "internal/queue", "internal/queue/command", "internal/gate", "internal/gate/host", "internal/gate/collector", "internal/gate/decision", "internal/grant", "internal/sqlstore/upgrades"},
 		outside: []string{dbutil, sqlite, pq, zerolog, strict},
 	},
 	{packages: []string{"internal/sqlstore/upgrades"}, outside: []string{dbutil}},

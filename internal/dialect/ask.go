@@ -12,9 +12,6 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// Retention is how long a question is kept after it was asked (DESIGN section 5, "Retention").
-const Retention = 90 * 24 * time.Hour
-
 // AskContext is what the bridge knows about an ask and the asker does not say.
 type AskContext struct {
 	Asker        bridge.AgentID
@@ -53,7 +50,7 @@ func newQuestion(c AskContext) bridge.Question {
 	at := c.Now.UTC().Truncate(time.Millisecond)
 	q := bridge.Question{
 		ID: bridge.NewQuestionID(), Asker: c.Asker, AskedBy: c.AskedBy, Conversation: c.Conversation,
-		CreatedAt: at, ForgetAfter: at.Add(Retention),
+		CreatedAt: at, ForgetAfter: at.Add(bridge.Retention),
 		State: bridge.Pending, Delivery: bridge.Delivery{State: bridge.Queued},
 	}
 	if q.AskedBy == "" {

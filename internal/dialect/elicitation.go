@@ -28,7 +28,7 @@ func Elicitation(q bridge.Question, item int) (*schema.Elicitation, error) {
 		MsgType: "m.text", SuiteEventType: schema.EventType, SchemaVersion: 1,
 		ElicitationID: stepID(q.ID, item), CardID: string(q.ID), CardTitle: cardTitle(q, item),
 		AskedBy: q.AskedBy, Question: it.Prompt, Options: []schema.Option{},
-		ResponderScope: string(q.Scope), Multiple: it.Multiple,
+		ResponderScope: string(q.Scope), Multiple: it.Multiple, MaySkip: q.Rationed,
 	}
 	for _, o := range it.Options {
 		e.Options = append(e.Options, schema.Option{

@@ -30,7 +30,7 @@ func FromQuery(ask *schema.QueryAsk, c AskContext) (bridge.Question, error) {
 	}
 	q.ExpiresAt = expires.UTC().Truncate(time.Millisecond)
 	if q.ExpiresAt.After(q.CreatedAt) {
-		q.ForgetAfter = q.ExpiresAt.Add(Retention)
+		q.ForgetAfter = q.ExpiresAt.Add(bridge.Retention)
 	}
 	if err := setTerms(&q, ask.AskTerms); err != nil {
 		return bridge.Question{}, err

@@ -70,6 +70,18 @@ func ToReplyResult(r queue.Result) schema.ReplyResult {
 	return schema.ReplyResult{Applied: r.Applied, Reason: string(r.Reason), OptionIndex: r.Option}
 }
 
+// ToCandidateAnswered is what webhooks are told of an answered candidate, within their frame.
+func ToCandidateAnswered(c queue.Candidate, known []queue.Evidence) map[string]any {
+	evidence := make([]schema.Evidence, len(known))
+	for i, e := range known {
+		evidence[i] = ToEvidence(e)
+	}
+	return map[string]any{
+		"candidate_id": string(c.ID), "agent_id": string(c.Agent), "kind": string(c.Kind), "answer_option": c.AnswerOption,
+		"question_id": orNil(string(c.Question)), "evidence": evidence,
+	}
+}
+
 // ToEvidence shows what answers said about a fact.
 func ToEvidence(e queue.Evidence) schema.Evidence { return schema.Evidence(e) }
 

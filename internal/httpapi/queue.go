@@ -52,19 +52,33 @@ func (s *server) propose(w http.ResponseWriter, r *http.Request, t bridge.Token)
 	return reply(w, http.StatusOK, schema.Proposed{Outcome: string(outcome), Candidate: dialect.ToCandidateOrNone(candidate)})
 }
 
-// next claims the one question that the agent may ask on a turn. The host asks it.
+// next claims the one question that the agent may ask on a turn. The host asks it, or names a room to ask it in.
 func (s *server) next(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	body, err := queueBody[schema.NextBody](w, r, codeOfTurnFault)
 	if err != nil {
 		return err
 	}
-	candidate, err := s.Queue.Next(r.Context(), queue.Request{
-		Agent: t.Agent, Turn: queue.Turn(body.Turn), Cues: dialect.FromCues(body.QueryCues),
-	})
+	candidate, err := s.nextFor(r.Context(), t, body)
 	if err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, schema.NextCandidate{Candidate: dialect.ToCandidateOrNone(candidate)})
+}
+
+func (s *server) nextFor(ctx context.Context, t bridge.Token, body *schema.NextBody) (*queue.Candidate, error) {
+	request := queue.Request{Agent: t.Agent, Turn: queue.Turn(body.Turn), Cues: dialect.FromCues(body.QueryCues)}
+	if body.Room == "" {
+		return s.Queue.Next(ctx, request)
+	}
+	room, err := s.room(ctx, body.Room, t)
+	attemptOf(ctx).Conversation = room.ID
+	if err != nil {
+		return nil, err
+	}
+	return s.Queue.NextIn(ctx, request, queue.Place{
+		Conversation: room.ID, Scope: bridge.ResponderScope(body.Scope()), Target: bridge.UserID(body.TargetUserID),
+		AskedBy: s.Agents[t.Agent], Lifetime: body.Lifetime(),
+	})
 }
 
 // replied takes what a person said to a candidate.

@@ -22,7 +22,7 @@ type library struct {
 
 func newLibrary(t *testing.T, database sqlstore.Config, change ...func(*httpapi.Config, *queue.Parts)) *library {
 	t.Helper()
-	l := &library{}
+	l, rationed := &library{}, (*queue.Queue)(nil)
 	l.manor = newManorOn(t, database, func(p plan) {
 		hosts := &callback.Checker{Store: p.store, Caller: guardFor(t, "127.0.0.1")}
 		parts := queue.Parts{Store: p.store, Clock: l, Disabled: func() bool { return l.disabled }, Staleness: hosts}
@@ -31,7 +31,10 @@ func newLibrary(t *testing.T, database sqlstore.Config, change ...func(*httpapi.
 			c(p.api, &parts)
 		}
 		p.api.Queue = queue.New(parts)
+		p.engine.Features = append(p.engine.Features, p.api.Queue)
+		rationed = p.api.Queue
 	})
+	rationed.Asker, rationed.Withdrawer = l.engine, l.engine
 	l.secret = l.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"OPS"}, Scopes: []string{httpapi.ScopeQueue}})
 	return l
 }

@@ -58,11 +58,12 @@ type people struct {
 	bridge.Channel
 	mu     sync.Mutex
 	rights map[bridge.UserID]bridge.Rights
-	away   bool // the homeserver cannot be asked; what was read before is still known
+	closed error // why nothing can be asked in the room
+	away   bool  // the homeserver cannot be asked; what was read before is still known
 }
 
-func (*people) Supports(context.Context, bridge.ConversationID) error { return nil }
-func (*people) Check(context.Context, bridge.Question) error          { return nil }
+func (p *people) Supports(context.Context, bridge.ConversationID) error { return p.closed }
+func (*people) Check(context.Context, bridge.Question) error            { return nil }
 
 func (p *people) Rights(_ context.Context, _ bridge.Question, who bridge.UserID, fresh bool) (bridge.Rights, error) {
 	p.mu.Lock()

@@ -73,6 +73,8 @@ func outcomeSentence(q bridge.Question, who string) string {
 		return texts.Answered(answerText(q), who)
 	case q.State == bridge.Expired:
 		return texts.Expired
+	case q.Rationed && rationedEnds[q.Reason] != "":
+		return rationedEnds[q.Reason]
 	case q.CancelledBy == bridge.ByResponder:
 		return texts.Dismissed
 	case q.CancelledBy == bridge.Superseded:
@@ -81,6 +83,11 @@ func outcomeSentence(q bridge.Question, who string) string {
 		return texts.Edited
 	}
 	return texts.Withdrawn
+}
+
+// rationedEnds says why a question of the Question Queue was cancelled.
+var rationedEnds = map[string]string{
+	bridge.ReasonCooled: texts.Cooled, bridge.ReasonElsewhere: texts.Elsewhere, bridge.ReasonIgnored: texts.Ignored, bridge.ReasonGone: texts.Gone,
 }
 
 // lateSentence tells somebody who comes too late how the question ended.

@@ -48,6 +48,9 @@ type reader struct {
 
 // said reads prose. Only the whole of it can be an answer. A hint is given for an attempt, never for talk.
 func (r reader) said(act bridge.Said) bridge.Reading {
+	if r.q.Rationed {
+		return r.rationed(act)
+	}
 	found := bridge.Match(r.item.Options, act.Text)
 	if reading := r.prompted(act, found); reading != nil {
 		return reading
@@ -73,6 +76,19 @@ func (r reader) said(act bridge.Said) bridge.Reading {
 		return r.several(act.Text)
 	}
 	return bridge.Ignored{}
+}
+
+// rationed reads a reply to a question of the Question Queue. One that names no option ends it, whatever it says, as long
+// as it is pending; a correction does so only where it declines.
+func (r reader) rationed(act bridge.Said) bridge.Reading {
+	if i, ok := bridge.Named(r.item.Options, act.Text); ok && !act.NotText {
+		return r.option(bridge.OneMatch{Index: i}, bridge.ViaReply)
+	}
+	talk := act.NotText || !bridge.Deflects(act.Text)
+	if talk && (r.q.State.Terminal() || act.Corrects != "") {
+		return bridge.Ignored{}
+	}
+	return bridge.Dismissed{Reason: bridge.ReasonCooled, Talk: talk}
 }
 
 func (r reader) howTo() string { return texts.HowToChoose(len(r.item.Options), r.item.Multiple) }

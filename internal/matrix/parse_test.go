@@ -47,7 +47,11 @@ func line(reading bridge.Reading) string {
 	case bridge.Ignored:
 		return "-"
 	case bridge.Dismissed:
-		return "dismissed"
+		out := "dismissed"
+		if r.Talk {
+			out += " by talk"
+		}
+		return strings.TrimSpace(out + " " + r.Reason)
 	case bridge.Refused:
 		return "refused " + string(r.Code)
 	case bridge.Partial:
@@ -161,6 +165,34 @@ func TestParseDismiss(t *testing.T) {
 	checkSaid(t, text, map[string]string{"dismiss": `"dismiss"`})
 	text.Dismissible = true
 	checkSaid(t, text, map[string]string{"dismiss": "dismissed", "dismiss it": `"dismiss it"`})
+}
+
+// Any direct reply to a question of the Question Queue ends it: one option answers, a phrase that declines and whatever else
+// is no answer cool it. A deflection goes first. (Question Queue, "Answer recognition".)
+func TestParseRationed(t *testing.T) {
+	q := yesNo()
+	q.Rationed = true
+	q.Items[0].Options = []bridge.Option{{ID: "1", Label: "Yes", Meaning: bridge.Choose}, {ID: "2", Label: "No", Meaning: bridge.Choose}}
+	checkSaid(t, q, map[string]string{
+		"yes": "1", "YES!": "1", "2": "2", "(2)": "2", "2. no": "2", "Not sure.": "dismissed cooled", "skip": "dismissed cooled",
+		"I don’t know": "dismissed cooled", "yes and no": "dismissed by talk cooled", "3": "dismissed by talk cooled", "what is this": "dismissed by talk cooled",
+	})
+	if got := readAs(q, bridge.Posting{}, bridge.Said{NotText: true, Thread: "$q1"}); got != "dismissed by talk cooled" {
+		t.Errorf("a picture is read as %s", got)
+	}
+	for text, want := range map[string]string{"hello": "-", "skip": "dismissed cooled", "2": "2"} {
+		if got := readAs(q, bridge.Posting{}, bridge.Said{Text: text, Corrects: "$r"}); got != want {
+			t.Errorf("corrected to %q it is read as %s, want %s", text, got, want)
+		}
+		over := q
+		over.State = bridge.Answered
+		if got := readAs(over, bridge.Posting{}, bridge.Said{Text: text, Thread: "$q1"}); got != want {
+			t.Errorf("afterwards %q is read as %s, want %s", text, got, want)
+		}
+	}
+	if got := readAs(q, bridge.Posting{}, bridge.Reacted{To: "$q1", Key: "👍"}); got != "-" {
+		t.Errorf("a reaction is read as %s", got)
+	}
 }
 
 func TestParseMultiple(t *testing.T) {

@@ -116,14 +116,17 @@ func (q *Queue) apply(ctx context.Context, agent bridge.AgentID, id CandidateID)
 	if err != nil || !first {
 		return err
 	}
+	evidence := []Evidence{}
 	for _, effect := range c.Effects(*c.AnswerOption) {
 		known, err := q.Store.Evidence(ctx, agent, effect.Key)
 		if err != nil {
 			return err
 		}
-		if err := q.Store.SaveEvidence(ctx, agent, known.Answered(effect.Signal)); err != nil {
+		known = known.Answered(effect.Signal)
+		if err := q.Store.SaveEvidence(ctx, agent, known); err != nil {
 			return err
 		}
+		evidence = append(evidence, known)
 	}
-	return nil
+	return q.Reporter.Answered(ctx, c, evidence)
 }

@@ -159,8 +159,8 @@ func CompareDelivery(a, b Candidate) int {
 // Equal says whether one answer answers both candidates: their kind, text and options are the same, in the same order,
 // case and punctuation aside. Whose they are and what they are about does not matter.
 func (c Candidate) Equal(other Candidate) bool {
-	return c.Kind == other.Kind && SameText(c.Text) == SameText(other.Text) &&
-		slices.EqualFunc(c.Options, other.Options, func(a, b Option) bool { return normalized(a.Label) == normalized(b.Label) })
+	return c.Kind == other.Kind && bridge.Plain(c.Text) == bridge.Plain(other.Text) &&
+		slices.EqualFunc(c.Options, other.Options, func(a, b Option) bool { return bridge.Plain(a.Label) == bridge.Plain(b.Label) })
 }
 
 // The candidate after each move.

@@ -7,14 +7,6 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 )
 
-// Why a question in a room was withdrawn.
-const (
-	whyAnswered = "answered" // outside of the room
-	whyCooled   = "cooled"   // its reply was no answer
-	whyIgnored  = "ignored"  // nobody replied in time
-	whyExpired  = "expired"  // it is about something that is no more
-)
-
 // ending is what ends a candidate's delivery, or its waiting for one.
 type ending struct {
 	to  Candidate // as it stands then
@@ -23,19 +15,19 @@ type ending struct {
 }
 
 func answeredBy(c Candidate, option int, turn Turn) ending {
-	return ending{c.answered(turn, option), bridge.ByAsker, whyAnswered}
+	return ending{c.answered(turn, option), bridge.ByAsker, bridge.ReasonElsewhere}
 }
 
 func repliedTo(c Candidate, turn Turn) ending {
-	return ending{c.cooled(turn, turn+CooldownTurns), bridge.ByResponder, whyCooled}
+	return ending{c.cooled(turn, turn+CooldownTurns), bridge.ByResponder, bridge.ReasonCooled}
 }
 
 func ignored(c Candidate, turn Turn) ending {
-	return ending{c.cooled(turn, *c.DeliveredTurn+CooldownTurns), bridge.ByAsker, whyIgnored}
+	return ending{c.cooled(turn, *c.DeliveredTurn+CooldownTurns), bridge.ByAsker, bridge.ReasonIgnored}
 }
 
 func gone(c Candidate, turn Turn) ending {
-	return ending{c.expired(turn), bridge.ByAsker, whyExpired}
+	return ending{c.expired(turn), bridge.ByAsker, bridge.ReasonGone}
 }
 
 var errMoved = errors.New("a candidate whose question was withdrawn was moved meanwhile")
@@ -49,7 +41,7 @@ func (q *Queue) end(ctx context.Context, c Candidate, e ending) (moved []Candida
 	asked := c.Status == Delivered && c.Leader == ""
 	withdrawn := false
 	if asked && c.Question != "" {
-		if withdrawn, err = q.Withdrawer.Withdraw(ctx, c.Question, e.by, e.why); err != nil {
+		if withdrawn, err = q.Withdrawer.Withdraw(withdrawing(ctx, c.Question), c.Question, e.by, e.why); err != nil {
 			return nil, err
 		}
 	}

@@ -60,6 +60,10 @@ func (q *Queue) join(ctx context.Context, c Candidate) (Candidate, error) {
 	if i < 0 {
 		return c, nil
 	}
+	// Moved to where it stands, the leader stands there until the transaction ends: whoever answers it now answers this one too.
+	if stands, err := q.Store.MoveCandidate(ctx, equals[i], equals[i]); err != nil || !stands {
+		return c, err
+	}
 	joined := c.delivered(c.CreatedTurn, equals[i].Question, equals[i].ID)
 	if moved, err := q.Store.MoveCandidate(ctx, c, joined); err != nil || !moved {
 		return c, err

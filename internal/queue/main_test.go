@@ -107,6 +107,8 @@ func (r *room) Deliver(_ context.Context, c queue.Candidate) (bridge.QuestionID,
 	return bridge.QuestionID("q_" + string(c.ID)), nil
 }
 
+func (r *room) Ready(context.Context) error { return nil }
+
 func (r *room) Withdraw(_ context.Context, id bridge.QuestionID, by bridge.CancelledBy, reason string) (bool, error) {
 	if r.ended[id] {
 		return false, nil

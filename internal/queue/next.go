@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/rs/zerolog"
+
 	"superpipeline.dev/question-bridge/bridge"
 )
 
@@ -22,8 +24,13 @@ type Request struct {
 
 // Delivery asks a candidate in a room.
 type Delivery interface {
+	// Ready says whether anything could be asked there now. It may use the network, and is called outside of transactions,
+	// when there is something to ask; nothing is claimed and nothing spent when it fails. A *bridge.Error is given to the
+	// caller of Next.
+	Ready(ctx context.Context) error
 	// Deliver makes the candidate a question in the transaction of ctx, which may be rolled back and run again. Nothing is
-	// claimed and nothing spent when it fails; a *bridge.Error is given to the caller of Next.
+	// claimed and nothing spent when it fails; a *bridge.Error is given to the caller of Next. One with
+	// bridge.CodeInvalidQuestion says that this candidate can never be asked there: the next one is tried.
 	Deliver(ctx context.Context, c Candidate) (bridge.QuestionID, error)
 }
 
@@ -47,6 +54,11 @@ func (q *Queue) Next(ctx context.Context, r Request) (*Candidate, error) {
 	fit, err := q.fit(ctx, r)
 	if q.failed(ctx, err, "look for a candidate") || len(fit) == 0 {
 		return nil, nil
+	}
+	if r.Delivery != nil {
+		if err := r.Delivery.Ready(ctx); err != nil {
+			return nil, q.fault(ctx, err, "look where to ask")
+		}
 	}
 	claimed, err := q.claim(ctx, r, fit)
 	if err != nil && !errors.Is(err, errNothing) {
@@ -169,7 +181,12 @@ func (q *Queue) deliver(ctx context.Context, r Request, id CandidateID) (*Candid
 	}
 	var asked bridge.QuestionID
 	if r.Delivery != nil {
-		if asked, err = r.Delivery.Deliver(ctx, c); err != nil {
+		asked, err = r.Delivery.Deliver(ctx, c)
+		if bridge.CodeOf(err) == bridge.CodeInvalidQuestion {
+			zerolog.Ctx(ctx).Warn().Str("candidate_id", string(c.ID)).Msg("A candidate cannot be asked in this room")
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -60,7 +60,7 @@ func (k *proposalCheck) rule(kept bool, field, reason string) {
 
 // text is something that people read.
 func (k *proposalCheck) text(field, text string, most int) {
-	k.rule(normalized(text) != "", field, "must hold more than white space and punctuation")
+	k.rule(bridge.Plain(text) != "", field, "must hold more than white space and punctuation")
 	k.length(field, text, most)
 }
 
@@ -86,7 +86,7 @@ func (k *proposalCheck) options(options []Option) {
 		label := bridge.Fold(o.Label)
 		k.text(at+"/label", o.Label, MaxLabel)
 		k.rule(!seen[label], at+"/label", "must differ from the labels before it, case aside")
-		k.rule(!Deflects(label), at+"/label", "must not be a phrase that declines to answer")
+		k.rule(!bridge.Deflects(label), at+"/label", "must not be a phrase that declines to answer")
 		seen[label] = true
 		k.keys(at+"/acted", o.Acted)
 		k.keys(at+"/contradicted", o.Contradicted)
@@ -117,7 +117,7 @@ func (p Proposal) Repeats(c Candidate) bool {
 	if !c.Open() && (c.Status != Answered || !c.Kept(p.Turn)) {
 		return false
 	}
-	if SameText(p.Text) == SameText(c.Text) {
+	if bridge.Plain(p.Text) == bridge.Plain(c.Text) {
 		return true
 	}
 	if p.Kind != c.Kind {

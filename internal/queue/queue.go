@@ -18,8 +18,12 @@ type Parts struct {
 	Disabled func() bool
 	// Staleness says which candidates are about something that is no more. Nil for none.
 	Staleness Staleness
+	// Asker asks questions in rooms. Nil where the queue asks in none.
+	Asker Asker
 	// Withdrawer ends the question in a room that a candidate was asked by. Nil where the queue asks in no rooms.
 	Withdrawer Withdrawer
+	// Reporter tells of answers. Nil for none.
+	Reporter Reporter
 	// Groups are agents whose equal candidates are asked once. An agent is in one at most.
 	Groups [][]bridge.AgentID
 	// PersonBudget is how often each person or room may be asked, by all agents together.
@@ -45,6 +49,13 @@ type Withdrawer interface {
 	Withdraw(ctx context.Context, id bridge.QuestionID, by bridge.CancelledBy, reason string) (withdrawn bool, err error)
 }
 
+// Reporter tells whoever is interested of an answered candidate.
+type Reporter interface {
+	// Answered is told in the transaction of ctx, which counts its evidence: as it stands with that, of every key that the
+	// answer counts for, in their order. That is none where the answer is recorded only.
+	Answered(ctx context.Context, c Candidate, evidence []Evidence) error
+}
+
 // Queue is the one ration of every agent's questions. Its methods may be called at once. What a host calls once a turn
 // (Propose, Use, Gone, Next, Answer, Prune) never fails for the database's sake: it logs that, and gives what means
 // "nothing" (Question Queue, "Fail-closed behavior"); its errors are *bridge.Error, and a fault of the caller.
@@ -58,11 +69,18 @@ func New(p Parts) *Queue {
 	if p.Withdrawer == nil {
 		p.Withdrawer = inNoRoom{}
 	}
+	if p.Reporter == nil {
+		p.Reporter = toNobody{}
+	}
 	if p.LockWait == 0 {
 		p.LockWait = 2 * time.Second
 	}
 	return &Queue{p}
 }
+
+type toNobody struct{}
+
+func (toNobody) Answered(context.Context, Candidate, []Evidence) error { return nil }
 
 type inNoRoom struct{}
 

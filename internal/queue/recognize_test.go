@@ -57,9 +57,6 @@ func TestDeflections(t *testing.T) {
 			}
 		}
 	}
-	if len(deflections) != len(phrases) {
-		t.Errorf("there are %d deflections", len(deflections))
-	}
 }
 
 func TestRecognize(t *testing.T) {
@@ -94,15 +91,4 @@ func TestRecognizeNumbersBeforePunctuation(t *testing.T) {
 		"15": "1", "1.5": "2", "1.5!": "2", "1,5": "unrecognized", "-3": "3", "(-3)": "3", "+3": "unrecognized", ".15": "unrecognized",
 		"version 2.0?": "5", "version 20": "unrecognized", "version-2.0": "unrecognized",
 	})
-}
-
-func TestNormalized(t *testing.T) {
-	for text, want := range map[string]string{
-		"Does Dana prefer  morning,\tor afternoon?": "does dana prefer morning or afternoon", "?!": "", "Größe": "grösse", "it’s it's": "its its",
-		"a.b-c": "abc", "v1.5, 2": "v1.5 2", "1,000.5": "1,000.5", "x-1": "x1", "- 1": "1", "-1": "-1", "$5": "5", "5%": "5", "10:30": "10:30", "ｉｓ IT": "is it",
-	} {
-		if got := normalized(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
 }

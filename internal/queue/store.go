@@ -16,6 +16,9 @@ type Store interface {
 	Budgets
 	Ledger
 
+	// AddEffects stores what is owed, see [bridge.Outbox].
+	AddEffects(ctx context.Context, effects ...bridge.Effect) error
+
 	// QueueOff says whether an operator has switched the queue off; SetQueueOff does it.
 	QueueOff(ctx context.Context) (bool, error)
 	SetQueueOff(ctx context.Context, off bool) error
@@ -37,7 +40,7 @@ type Candidates interface {
 	// SimilarCandidates gives the agent's that a proposal may repeat: open ones, and answered ones that were resolved on or
 	// after a turn.
 	SimilarCandidates(ctx context.Context, s Similarity) ([]Candidate, error)
-	// EqualCandidates gives other agents' open candidates with the kind and text of one, as [SameText] has it.
+	// EqualCandidates gives other agents' open candidates with the kind and text of one, as [bridge.Plain] has it.
 	EqualCandidates(ctx context.Context, c Candidate, others []bridge.AgentID) ([]Candidate, error)
 	// Followers gives those that were delivered with a leader and stand at delivered.
 	Followers(ctx context.Context, leader CandidateID) ([]Candidate, error)
@@ -123,7 +126,7 @@ type PersonBudget struct {
 // Similarity selects candidates with the text, with one of the target keys, or of the disjunction.
 type Similarity struct {
 	Agent         bridge.AgentID
-	Text          string // compared as [SameText] has it
+	Text          string // compared as [bridge.Plain] has it
 	Keys          []string
 	Disjunction   string // "" for none
 	AnsweredSince Turn

@@ -5,6 +5,7 @@ import (
 
 	"go.mau.fi/util/dbutil"
 
+	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -18,7 +19,7 @@ type proposed struct {
 
 // sameText is what a text is found by: the texts themselves are too long for an index.
 func sameText(text string) []byte {
-	sum := sha256.Sum256([]byte(queue.SameText(text)))
+	sum := sha256.Sum256([]byte(bridge.Plain(text)))
 	return sum[:]
 }
 

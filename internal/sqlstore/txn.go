@@ -9,6 +9,8 @@ import (
 	"github.com/lib/pq"
 	"github.com/mattn/go-sqlite3"
 	"go.mau.fi/util/dbutil"
+
+	"superpipeline.dev/question-bridge/bridge"
 )
 
 // attempts bounds how often a write is tried that lost against another one. On SQLite each has waited for the lock for
@@ -72,6 +74,19 @@ func take(ctx context.Context, places chan struct{}, n int) (leave func(), err e
 // Atomically implements [bridge.Store]. Inside another call it joins that transaction. A transaction that lost against
 // another one (SQLite: busy, PostgreSQL: deadlock or serialization failure) is rolled back and tried again, f included.
 func (s *Store) Atomically(ctx context.Context, f func(ctx context.Context) error) error {
+	if _, ok := s.transaction(ctx); ok {
+		return f(ctx)
+	}
+	var after bridge.Deferred
+	err := s.anew(ctx, after.Around(f))
+	if err == nil {
+		after.Run()
+	}
+	return err
+}
+
+// anew runs f in a transaction of its own, or in that of somebody who is faster.
+func (s *Store) anew(ctx context.Context, f func(ctx context.Context) error) error {
 	return s.writeOrJoin(ctx, f, func(ctx context.Context) error {
 		if s.door.company == nil {
 			return s.begin(ctx, f)
