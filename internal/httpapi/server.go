@@ -55,6 +55,7 @@ type Config struct {
 	Queue     *queue.Queue
 	Callbacks Callbacks
 	Grants    Grants
+	Decisions Decisions
 	Log       zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
@@ -155,6 +156,10 @@ func (s *server) routes() []route {
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
+		{"GET /api/agent/decisions", s.agent(ScopeGate, s.agentDecisions)},
+		{"POST /api/agent/decisions/{id}/revoke", s.agent(ScopeGate, s.agentRevoke)},
+		{"GET /api/decisions", s.responder(bridge.AuditReadRefused, s.decisions)},
+		{"POST /api/decisions/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revokeOwn)},
 		{"GET /api/grants", s.responder(bridge.AuditReadRefused, s.standing)},
 		{"POST /api/grants/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revoke)},
 		{"GET " + certificate.KeysPath, s.keys},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
@@ -64,6 +65,7 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
 
 	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
+	decision.CodeUnknown:       {http.StatusNotFound, "No such decision"},
 	grant.CodeUnknown:          {http.StatusNotFound, "No such grant"},
 
 	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
