@@ -75,6 +75,8 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			case !strings.HasPrefix(path, "/api/agent/"):
 			case strings.HasPrefix(path, "/api/agent/queue/"): // whose candidates are whose: TestQueuesAreStrangers of httpapi
 				s.opensNoQueue(method, path)
+			case strings.HasPrefix(path, "/api/agent/decisions"): // whose decisions are whose: TestDecisionsAreTakenBack of httpapi
+				s.opensNoQueue(method, path)
 			case strings.Contains(path, "{id}"):
 				s.knowsNoQuestion(method, path)
 			case known:
@@ -123,7 +125,7 @@ func (s *twoAgents) knowsNone(method, path, token string) {
 	}
 }
 
-// opensNoQueue calls a route of the queue with tokens that are not for it.
+// opensNoQueue calls a route of the queue, or of gated exchanges, with tokens that are not for it.
 func (s *twoAgents) opensNoQueue(method, path string) {
 	s.t.Helper()
 	for _, token := range []string{s.cd, s.away} {
