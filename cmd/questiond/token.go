@@ -37,9 +37,9 @@ func newTokenAdd() *cobra.Command {
 		Long: `Make a token and print it: it is shown this once.
 
 An AGENT's token asks, in the rooms that are given, and reads and withdraws what the agent asked; --scopes says otherwise. With
-read:room it also reads what others asked in these rooms. With queue it rations its questions by the Question Queue. gate is for
-what this server cannot do yet. A person's token, made with --user, answers as that person whatever they may answer, and does
-nothing else: give it to nobody but them.`,
+read:room it also reads what others asked in these rooms. With queue it rations its questions by the Question Queue, and with
+gate it takes part in gated exchanges. A person's token, made with --user, answers as that person whatever they may answer, and
+does nothing else: give it to nobody but them.`,
 		Example: "  questiond token add ci --rooms OPS,'!abc:example.org' --scopes ask,read --expires 90d\n" +
 			"  QUESTION_TOKEN=$(questiond token add ci --rooms '*')\n" +
 			"  questiond token add --user @alice:example.org --expires 90d",

@@ -11,6 +11,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
@@ -96,6 +97,10 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		b.close()
 		return nil, err
 	}
+	hosting, err := newHosting(cfg, b, clock)
+	if err != nil {
+		return nil, err
+	}
 	grants := b.newGrants(cfg, clock, auditor)
 	decisions, err := b.newDecisions(ctx, cfg, auditor)
 	if err != nil {
@@ -108,16 +113,17 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), rationed, grants),
+		Features:         append(b.hooks.features(), rationed, hosting.feature, grants),
 		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions},
 		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
 	rationed.Asker, rationed.Withdrawer = engine, engine
 	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
+	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
 	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},

@@ -61,6 +61,13 @@ func (s *served) readers() map[string][]document {
 	found["PUT /api/agent/queue/callback"] = []document{{path: "/api/agent/queue/callback", token: queue, valid: `{"url":null}`, method: http.MethodPut}}
 	const reply = "POST /api/agent/queue/candidates/{id}/answer"
 	found[reply] = []document{{path: "/api/agent/queue/candidates/" + s.candidate(queue) + "/answer", token: queue, valid: `{"turn":1,"answer_text":"yes"}`}}
+	found["POST /api/agent/rooms/{room}/queries"] = []document{{
+		path: "/api/agent/rooms/OPS/queries", token: s.grant(Grant{Agent: "host", Rooms: []string{"OPS"}, Scopes: []string{httpapi.ScopeGate}}),
+		valid: `{"query":{"protocolVersion":"2026-07-30","queryId":"0198c7cb-1af1-7e79-bd7f-02f8a89b8857","type":"approval","prompt":"May it?",
+			"subject":{"kind":"user","id":"u1","idScope":"local"},"requestedRespondent":"human","timing":"immediate",
+			"response":{"format":"choice","choices":["approved","declined"]},"expiresAt":"2096-07-30T19:00:00Z",
+			"delivery":{"binding":"https","endpoint":"https://93.184.215.14/responses"}}}`,
+	}}
 	return found
 }
 

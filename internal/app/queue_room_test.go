@@ -28,23 +28,23 @@ func init() {
 	}
 }
 
-// host is an agent's, with its turns.
-type host struct {
+// turnTaker is an agent's use of the queue, with its turns.
+type turnTaker struct {
 	*stage
 	queue *client.Queue
 	turn  int
 }
 
 // hostOf makes one whose token may do what it does with the queue.
-func (s *stage) hostOf(agent string) *host {
+func (s *stage) hostOf(agent string) *turnTaker {
 	s.t.Helper()
 	c, err := client.New(client.Config{Server: s.api, Token: s.granted(agent, "queue", "read")})
 	s.ok(err)
-	return &host{stage: s, queue: c.Queue()}
+	return &turnTaker{stage: s, queue: c.Queue()}
 }
 
 // proposes a question of yes and no about a key.
-func (h *host) proposes(text, key string) *schema.Candidate {
+func (h *turnTaker) proposes(text, key string) *schema.Candidate {
 	h.t.Helper()
 	p, err := h.queue.Propose(h.ctx, schema.Proposal{
 		Turn: h.turn, QuestionText: text, Kind: "confirmation", AmbiguitySignal: "gate_refusal", TargetKeys: schema.Keys(key),
@@ -58,7 +58,7 @@ func (h *host) proposes(text, key string) *schema.Candidate {
 }
 
 // asks asks the next question in the room, and gives its event; "" of an event for nothing to ask.
-func (h *host) asks() (question string, event testserver.Event) {
+func (h *turnTaker) asks() (question string, event testserver.Event) {
 	h.t.Helper()
 	c, err := h.queue.Next(h.ctx, schema.NextBody{Turn: h.turn, Room: "OPS"})
 	h.ok(err)
@@ -69,7 +69,7 @@ func (h *host) asks() (question string, event testserver.Event) {
 }
 
 // becomes waits until a candidate has a status.
-func (h *host) becomes(id, status string) *schema.Candidate {
+func (h *turnTaker) becomes(id, status string) *schema.Candidate {
 	h.t.Helper()
 	for {
 		c, err := h.queue.Candidate(h.ctx, id)
@@ -82,7 +82,7 @@ func (h *host) becomes(id, status string) *schema.Candidate {
 }
 
 // observed waits until a fact has been observed so often.
-func (h *host) observed(key string, count int) *schema.Evidence {
+func (h *turnTaker) observed(key string, count int) *schema.Evidence {
 	h.t.Helper()
 	for {
 		e, err := h.queue.Evidence(h.ctx, key)
@@ -187,7 +187,7 @@ func TestQueueOnTheServer(t *testing.T) {
 		if outcome := s.outcome(s.alice, q); outcome["state"] != "cancelled" || outcome["reason"] != "expired" {
 			t.Errorf("what is gone: the room hears %v", outcome)
 		}
-		s.leavesNoTrace(d, pin, "4711", "yellow", "lunch yet")
+		s.leavesNoTrace(d, pin, "4711-yellow", "lunch yet")
 	})
 }
 

@@ -67,6 +67,8 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			"POST /api/agent/rooms/{room}/questions": s.asksBeside,
 			"GET /api/agent/questions":               s.listsItsOwn,
 			"GET /api/agent/grants":                  s.wasGrantedNothing,
+			// whose queries are whose: TestQueriesAreStrangers of host
+			"POST /api/agent/rooms/{room}/queries": func() { s.opensNothing(http.MethodPost, "/api/agent/rooms/OPS/queries") },
 		}
 		for _, pattern := range httpapi.Routes() {
 			method, path, _ := strings.Cut(pattern, " ")
@@ -74,9 +76,9 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			switch {
 			case !strings.HasPrefix(path, "/api/agent/"):
 			case strings.HasPrefix(path, "/api/agent/queue/"): // whose candidates are whose: TestQueuesAreStrangers of httpapi
-				s.opensNoQueue(method, path)
+				s.opensNothing(method, path)
 			case strings.HasPrefix(path, "/api/agent/decisions"): // whose decisions are whose: TestDecisionsAreTakenBack of httpapi
-				s.opensNoQueue(method, path)
+				s.opensNothing(method, path)
 			case strings.Contains(path, "{id}"):
 				s.knowsNoQuestion(method, path)
 			case known:
@@ -125,8 +127,8 @@ func (s *twoAgents) knowsNone(method, path, token string) {
 	}
 }
 
-// opensNoQueue calls a route of the queue, or of gated exchanges, with tokens that are not for it.
-func (s *twoAgents) opensNoQueue(method, path string) {
+// opensNothing calls a route of the queue, or of gated exchanges, with tokens that are not for it.
+func (s *twoAgents) opensNothing(method, path string) {
 	s.t.Helper()
 	for _, token := range []string{s.cd, s.away} {
 		at := strings.Replace(path, "{id}", s.pending.ID, 1)

@@ -24,7 +24,7 @@ const EveryRoom = "*"
 // Others come only to endpoints that name them.
 var WebhookEvents = []string{
 	"question.answered", "question.expired", "question.cancelled",
-	"candidate.answered", "grant.revoked",
+	"question.next_query", "candidate.answered", "grant.revoked",
 }
 
 const (

@@ -25,6 +25,11 @@ var rationed = []struct{ method, path string }{
 	{"GET", queuePath + "candidates/c_1"}, {"GET", queuePath + "evidence?key=k"}, {"GET", queuePath + "callback"}, {"PUT", queuePath + "callback"},
 }
 
+// gated are the routes of gated exchanges.
+var gated = []struct{ method, path string }{
+	{"POST", opsQueries}, {"GET", agentDecisions}, {"POST", agentDecisions + "/d22222/revoke"},
+}
+
 // personal are the routes for people.
 var personal = []struct{ method, path string }{
 	{"GET", "/api/questions/pending"}, {"GET", "/api/questions/q_1"}, {"POST", "/api/questions/q_1/answer"},
@@ -36,7 +41,7 @@ func TestEachKindOfTokenOpensItsOwnRoutes(t *testing.T) {
 	everything := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}, Scopes: []string{"ask", "read", "cancel"}})
 	both := h.token(httpapi.TokenTerms{Agent: "ci", Rooms: []string{"*"}})
 	h.change(both, func(t *bridge.Token) { t.User = "@dana:example.org" })
-	for _, g := range slices.Concat(guarded, rationed) {
+	for _, g := range slices.Concat(guarded, rationed, gated) {
 		for _, secret := range []string{h.dana, both} {
 			p := h.problem(h.do(g.method, g.path, secret, `{"prompt":"Go?"}`), http.StatusForbidden, "wrong_token_kind")
 			if !strings.Contains(p.Detail, "agent's token") {
@@ -69,7 +74,7 @@ func TestEveryRouteNeedsAToken(t *testing.T) {
 	h.change(expired, func(t *bridge.Token) { t.ExpiresAt = &past })
 	left := h.token(httpapi.TokenTerms{User: "@gone:example.org"})
 	h.change(left, func(t *bridge.Token) { t.RevokedAt = &past })
-	for _, g := range slices.Concat(guarded, rationed, personal) {
+	for _, g := range slices.Concat(guarded, rationed, gated, personal) {
 		a := h.do(g.method, g.path, "", `{"prompt":"Go?"}`)
 		h.problem(a, http.StatusUnauthorized, "unauthorized")
 		if got := a.header.Get("WWW-Authenticate"); got != `Bearer realm="question-bridge"` {

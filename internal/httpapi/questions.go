@@ -74,7 +74,11 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, who reader) error
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.shown(r.Context(), who)(q))
+	shown, err := s.whole(r.Context(), who, q)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, shown)
 }
 
 // cancel withdraws a question. One that is settled already comes back as it is, and so does a repeated cancel. A body says

@@ -129,16 +129,16 @@ func TestQueueKillSwitch(t *testing.T) {
 	})
 }
 
-// host is what registers a callback.
-type host struct {
+// callbackHost is what registers a callback.
+type callbackHost struct {
 	*httptest.Server
 	status int
 	answer func(schema.StalenessCheck) string
 	asked  []schema.StalenessCheck
 }
 
-func newHost(t *testing.T) *host {
-	h := &host{status: http.StatusOK, answer: func(schema.StalenessCheck) string { return `{"stale":[]}` }}
+func newHost(t *testing.T) *callbackHost {
+	h := &callbackHost{status: http.StatusOK, answer: func(schema.StalenessCheck) string { return `{"stale":[]}` }}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		check, err := schema.Decode[schema.StalenessCheck](raw)

@@ -18,7 +18,7 @@ const (
 	ScopeReadRoom = "read:room" // the same with what anybody asked in the token's rooms
 	ScopeCancel   = "cancel"
 	ScopeQueue    = "queue" // the agent's own candidates of the Question Queue, and everything that is done with them
-	ScopeGate     = "gate"  // of gated queries, which are not there yet
+	ScopeGate     = "gate"  // hand in the queries of gated exchanges
 )
 
 // Scopes are all scopes that a token may carry.

@@ -161,12 +161,16 @@ func TestWaitForAnothersQuestion(t *testing.T) {
 	}
 }
 
-// queue opens nothing but the question queue, and gate nothing yet.
+// queue opens nothing but the question queue, and gate nothing but gated exchanges.
 func TestScopesOfOtherThings(t *testing.T) {
 	h := newHouse(t)
 	later := h.scoped("ci", "queue", "gate")
 	for _, g := range guarded {
 		h.problem(h.do(g.method, g.path, later, goAsk), http.StatusForbidden, "insufficient_scope")
+	}
+	usual := h.scoped("ci", "ask", "read", "read:room", "cancel", "queue")
+	for _, g := range gated {
+		h.problem(h.do(g.method, g.path, usual, goAsk), http.StatusForbidden, "insufficient_scope")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/certificate"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/wait"
 	"superpipeline.dev/question-bridge/schema"
@@ -54,6 +55,8 @@ type Config struct {
 	// Queue is the Question Queue, and Callbacks are where it asks hosts what is stale.
 	Queue     *queue.Queue
 	Callbacks Callbacks
+	// Host puts queries to people for the agents that were given them; nil where nobody hands any in.
+	Host      *host.Host
 	Grants    Grants
 	Decisions Decisions
 	Log       zerolog.Logger
@@ -140,6 +143,7 @@ func (s *server) routes() []route {
 		{"GET /api/agent/questions/{id}", s.reading(s.fetch)},
 		{"GET /api/agent/questions/{id}/wait", s.wait}, // reading
 		{"POST /api/agent/questions/{id}/cancel", s.agent(ScopeCancel, s.cancel)},
+		{"POST /api/agent/rooms/{room}/queries", s.agent(ScopeGate, s.handIn)},
 		{"POST /api/agent/queue/propose", s.eachTurn(schema.Proposed{Outcome: string(queue.Dropped)}, s.propose)},
 		{"POST /api/agent/queue/next", s.eachTurn(schema.NextCandidate{}, s.next)},
 		{"POST /api/agent/queue/use", s.eachTurn(schema.Updated{}, s.used)},

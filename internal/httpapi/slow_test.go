@@ -99,10 +99,10 @@ func TestSlowHeader(t *testing.T) {
 // A body that does not come to its end is refused, nothing of it is done, and its connection is closed.
 func TestSlowBody(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadTimeout = soon })
-	paced := h.scoped("ci", httpapi.ScopeQueue)
+	paced := h.scoped("ci", httpapi.ScopeQueue, httpapi.ScopeGate)
 	for path, secret := range map[string]string{
 		queuePath + "propose": paced, queuePath + "next": paced, queuePath + "use": paced, queuePath + "stale": paced, queuePath + "prune": paced,
-		queuePath + "candidates/c_1/answer": paced, queuePath + "callback": paced, opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
+		queuePath + "candidates/c_1/answer": paced, queuePath + "callback": paced, opsQueries: paced, opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
 	} {
 		method := "POST"
 		if path == queuePath+"callback" {

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/schema"
@@ -80,6 +82,7 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeSubjectLapsed:       {http.StatusConflict, "What would be approved has lapsed"},
 	bridge.CodeQuestionRemoved:     {http.StatusConflict, "The question was removed from its room"},
 	bridge.CodeSubjectMismatch:     {http.StatusConflict, "What would be approved is something else"},
+	host.CodeQueryConflict:         {http.StatusConflict, "Another query has this queryId"},
 
 	codeTooLarge: {http.StatusRequestEntityTooLarge, "Too large"},
 
@@ -103,6 +106,9 @@ var kinds = map[bridge.Code]kind{
 	queue.CodeInvalidCandidate:    {http.StatusUnprocessableEntity, "Invalid candidate"},
 	queue.CodeInvalidTurn:         {http.StatusUnprocessableEntity, "Invalid turn"},
 	queue.CodeInvalidCallback:     {http.StatusUnprocessableEntity, "Invalid callback"},
+	gate.CodeInvalidQuery:         {http.StatusUnprocessableEntity, "Invalid query"},
+	host.CodeQueryExpired:         {http.StatusUnprocessableEntity, "The query has expired"},
+	host.CodeEndpointRefused:      {http.StatusUnprocessableEntity, "The endpoint is not called"},
 
 	codeRateLimited:          {http.StatusTooManyRequests, "Too many requests"},
 	bridge.CodeQuotaExceeded: {http.StatusTooManyRequests, "Too many pending questions"},

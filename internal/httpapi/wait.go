@@ -12,7 +12,7 @@ import (
 // holdSeconds is how long a wait may hold, in seconds; integers beyond are clamped.
 var holdSeconds = bounds{otherwise: 20, low: 0, high: 30}
 
-// wait gives a question as soon as it is settled, and as it stands once the timeout is over: still pending is 200 like
+// wait gives a question as soon as it is settled, and the answer to a query submitted, and as it stands once the timeout is over: still pending is 200 like
 // any other state, and no decision. Between its reads it holds nothing but its place in the hub.
 //
 // A settling in this process wakes it. It also looks again every Config.Reread: only for what another process on the
@@ -54,7 +54,11 @@ func awaitedBy(r *http.Request, who reader) (*awaited, error) {
 //
 //go:noinline
 func (s *server) replyQuestion(w http.ResponseWriter, r *http.Request, who reader, q *bridge.Question) error {
-	return reply(w, http.StatusOK, s.shown(r.Context(), who)(*q))
+	shown, err := s.whole(r.Context(), who, *q)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, shown)
 }
 
 type awaited struct {
@@ -83,9 +87,12 @@ func (s *server) await(w http.ResponseWriter, r *http.Request, a *awaited) (*bri
 	for {
 		q, err := apart(func() (*bridge.Question, error) {
 			q, err := s.read(ctx, a.who, a.id)
+			if err == nil && !over {
+				over, err = s.over(ctx, q)
+			}
 			return &q, err
 		})
-		if err != nil || over || q.State.Terminal() {
+		if err != nil || over {
 			return q, err
 		}
 		select {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/schema"
@@ -69,5 +70,22 @@ func TestAContinuationGoesWhereItsPredecessorDid(t *testing.T) {
 	a, _, err := r.host.Of(t.Context(), q.ID)
 	if err != nil || a.Query.Delivery.Endpoint != before.Query.Delivery.Endpoint || a.Status != host.Waiting {
 		t.Errorf("stored %+v, %v", a, err)
+	}
+}
+
+// What one agent handed in is nothing to another: the other may hand the same query in, and borrows no address of it.
+func TestQueriesAreStrangers(t *testing.T) {
+	r := newRig(t, "127.0.0.1")
+	q := r.asked(r.query(0, nil))
+	elsewhere := dialect.AskContext{Asker: "another", AskedBy: "Another", Conversation: room, Now: r.clock.Now()}
+	human := r.query(1, func(q *schema.Query) {
+		q.RequestedRespondent, q.Delivery.Endpoint = schema.RespondentHuman, ""
+	})
+	if _, _, err := r.host.Ask(t.Context(), human, elsewhere); bridge.CodeOf(err) != gate.CodeInvalidQuery {
+		t.Errorf("a continuation of another agent's query: %v", err)
+	}
+	other, created, err := r.host.Ask(t.Context(), r.query(0, nil), elsewhere)
+	if err != nil || !created || other.ID == q.ID {
+		t.Errorf("handed in by another: %s, %v, %v", other.ID, created, err)
 	}
 }
