@@ -176,15 +176,6 @@ func queueCall[T any](ctx context.Context, q *Queue, call string, body any, good
 	return queueSend(ctx, q, request{method: http.MethodPost, path: queuePath + call, body: raw}, good)
 }
 
-// queueSend reads a document of the queue. One that is not good is no answer to what was asked.
 func queueSend[T any](ctx context.Context, q *Queue, r request, good func(*T) bool) (*T, error) {
-	raw, err := q.api.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	document := new(T)
-	if err := decodeOne(raw, document); err != nil || !good(document) {
-		return nil, unreadable(http.StatusOK, "the response is not the document that was asked for")
-	}
-	return document, nil
+	return documentOf(ctx, q.api, r, good)
 }

@@ -114,7 +114,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
 		Features:         append(b.hooks.features(), rationed, hosting.feature, grants),
-		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions},
+		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions, grants},
 		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
 	rationed.Asker, rationed.Withdrawer = engine, engine

@@ -47,7 +47,7 @@ var imports = []row{
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
-	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
+	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts", "schema", "internal/shortid"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
