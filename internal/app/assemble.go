@@ -127,7 +127,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Host: hosting.with(engine), Gates: gated,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Host: hosting.with(engine), Gates: gated,
 		Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{

@@ -47,6 +47,8 @@ func (s *served) readers() map[string][]document {
 		},
 		"POST /api/agent/questions/{id}/cancel": {},
 		"POST /api/grants/{id}/revoke":          {},
+		"POST /api/decisions/{id}/revoke":       {},
+		"POST /api/agent/decisions/{id}/revoke": {},
 	}
 	queue := s.grant(Grant{Agent: "unsure", Rooms: []string{"*"}, Scopes: []string{httpapi.ScopeQueue}})
 	for call, valid := range map[string]string{

@@ -72,7 +72,7 @@ type object = map[string]any
 // describe builds the document. Its parts are ours and constant, so a fault in them is a programming error.
 func describe() object {
 	document := object{}
-	for _, part := range []string{"document", "asker", "gates", "grants", "host", "queue", "responder", "server", "webhooks"} {
+	for _, part := range []string{"document", "asker", "decisions", "gates", "grants", "host", "queue", "responder", "server", "webhooks"} {
 		merge(document, openapiPart[object](part))
 	}
 	components := document["components"].(object)

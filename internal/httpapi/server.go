@@ -59,9 +59,10 @@ type Config struct {
 	// Gates opens gated exchanges, and takes the responses to their queries.
 	Gates *collector.Collector
 	// Host puts queries to people for the agents that were given them; nil where nobody hands any in.
-	Host   *host.Host
-	Grants Grants
-	Log    zerolog.Logger
+	Host      *host.Host
+	Grants    Grants
+	Decisions Decisions
+	Log       zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -166,6 +167,10 @@ func (s *server) routes() []route {
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
+		{"GET /api/agent/decisions", s.agent(ScopeGate, s.agentDecisions)},
+		{"POST /api/agent/decisions/{id}/revoke", s.agent(ScopeGate, s.agentRevoke)},
+		{"GET /api/decisions", s.responder(bridge.AuditReadRefused, s.decisions)},
+		{"POST /api/decisions/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revokeOwn)},
 		{"GET /api/grants", s.responder(bridge.AuditReadRefused, s.standing)},
 		{"POST /api/grants/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revoke)},
 		{"GET " + certificate.KeysPath, s.keys},

@@ -7,6 +7,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
@@ -70,6 +71,7 @@ var kinds = map[bridge.Code]kind{
 	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
 	collector.CodeGateUnknown:  {http.StatusNotFound, "No such gate"},
 	collector.CodeQueryUnknown: {http.StatusNotFound, "No such query"},
+	decision.CodeUnknown:       {http.StatusNotFound, "No such decision"},
 	grant.CodeUnknown:          {http.StatusNotFound, "No such grant"},
 
 	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
