@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -71,11 +72,26 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"response": func(b *parts) { b.around = mute("/api/queries/") },
+	"webhook":  func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
 	// Nobody dies here: for whoever signed in before, time has passed.
 	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
 
 	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
+}
+
+// mute dies once the API has answered on a path, before anybody hears it.
+func mute(path string) func(http.Handler) http.Handler {
+	return func(api http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasPrefix(r.URL.Path, path) {
+				api.ServeHTTP(w, r)
+				return
+			}
+			api.ServeHTTP(httptest.NewRecorder(), r)
+			_ = die()
+		})
+	}
 }
 
 type dying struct{}
