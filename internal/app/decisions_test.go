@@ -77,7 +77,9 @@ func TestDecisionsInARoom(t *testing.T) {
 	send(s.alice, s.room, "!decisions")
 	s.says(s.bob, s.room, is(texts.ToldInPrivate))
 	direct := s.directRoom(s.alice)
-	e := s.says(s.alice, direct, func(body string) bool { return strings.Contains(body, kept.ID+": approved for Research <i>, “a study”, since ") })
+	e := s.says(s.alice, direct, func(body string) bool {
+		return strings.Contains(body, kept.ID+": approved for Research <i>, “a study”, since ")
+	})
 	if e.MsgType() != "m.notice" || !strings.Contains(e.Field("formatted_body").(string), "Research &lt;i&gt;") {
 		t.Errorf("said as %v", e.Content)
 	}

@@ -187,7 +187,7 @@ func TestQueueOnTheServer(t *testing.T) {
 		if outcome := s.outcome(s.alice, q); outcome["state"] != "cancelled" || outcome["reason"] != "expired" {
 			t.Errorf("what is gone: the room hears %v", outcome)
 		}
-		s.leavesNoTrace(d, pin, "4711", "yellow", "lunch yet")
+		s.leavesNoTrace(d, pin, "4711-yellow", "lunch yet")
 	})
 }
 
