@@ -191,6 +191,7 @@ func (f *forgetting) rows(ctx context.Context) error {
 		{&f.found.Tokens, `tokens`, `user_id = $1`},
 		{&f.found.Asks, `queue_person_asks`, `whom = $1`},
 		{&f.found.Gates, `gates`, `principal_id = $1 AND state NOT IN ('open', 'approved')`},
+		{&f.found.Gates, `host_queries`, `principal_id = $1 AND status <> 'submitting' AND question IN (SELECT id FROM questions WHERE state <> 'pending')`},
 	} {
 		if err := f.erase(ctx, r.count, some{table: r.table, where: r.where, args: []any{f.ID}}); err != nil {
 			return err

@@ -16,8 +16,8 @@ func (s *Store) AddQuery(ctx context.Context, a host.Asked) error {
 	query, err := encode(a.Query)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context) error {
-			_, err := s.exec(ctx, `INSERT INTO host_queries (question, agent, query_id, status, query) VALUES ($1, $2, $3, $4, $5)`,
-				a.Question, a.Agent, a.Query.QueryID, host.Waiting, query)
+			_, err := s.exec(ctx, `INSERT INTO host_queries (question, agent, query_id, principal_id, status, query) VALUES ($1, $2, $3, $4, $5, $6)`,
+				a.Question, a.Agent, a.Query.QueryID, a.Query.Subject.ID, host.Waiting, query)
 			return err
 		})
 	}
