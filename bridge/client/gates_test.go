@@ -172,3 +172,26 @@ func TestRespond(t *testing.T) {
 		t.Errorf("%d requests", len(s.asked))
 	}
 }
+
+// A receiver is told where a gate went, and of no end of a question.
+func TestAGateMovesIsAnEvent(t *testing.T) {
+	event := `{"event":"gate.approved","gate_id":"g_1","state":"approved","reason":null,"ask":"room","asker":"ci","requester":"Provider","purpose":"feedback",
+		"question_id":"q_1","provenance":"mediated","correlation_id":"run-7","room":{"name":"Ops","code":"OPS"},"timestamp":"2026-11-02T08:00:00Z"}`
+	got, err := hook(t, secretNew).Reconcile(delivery{body: event, secrets: []string{secretNew}}.request(t))
+	if err != nil || got.Name != EventGateApproved || got.Gate.GateID != "g_1" || *got.Gate.CorrelationID != "run-7" || *got.Room.Code != "OPS" ||
+		!got.At.Equal(time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC)) || got.ID != "msg_1" {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if got.Answered() || got.NoAnswer() || got.Withdrawn() || got.QuestionID != "" {
+		t.Errorf("it tells of the end of a question: %+v", got.Outcome)
+	}
+	for _, bad := range []string{
+		`{"event":"gate.approved"}`, strings.Replace(event, `"state":"approved"`, `"state":"declined"`, 1), strings.Replace(event, "2026-11-02", "yester", 1),
+		strings.Replace(event, `"g_1"`, `""`, 1), strings.Replace(event, `"g_1"`, `1`, 1),
+	} {
+		_, err := hook(t, secretNew).Reconcile(delivery{body: bad, secrets: []string{secretNew}}.request(t))
+		if e := (*WebhookError)(nil); !errors.As(err, &e) || e.Code != CodeMalformed {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
