@@ -107,23 +107,28 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 		return nil, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
-	b.sweeper = &sweep.Sweeper{Deadlines: store, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
+	b.sweeper = &sweep.Sweeper{Deadlines: deadlines{store}, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
 		queueChores(cfg, store), decisionChores(store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
+	gated, err := b.newCollector(ctx, cfg, decisions, clock)
+	if err != nil {
+		return nil, err
+	}
 	engine = bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), rationed, hosting.feature, grants),
+		Features:         append(b.hooks.features(), rationed, hosting.feature, grants, gated),
 		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions, grants},
 		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
-	rationed.Asker, rationed.Withdrawer = engine, engine
-	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, engine, kinds(engine)
+	rationed.Asker, rationed.Withdrawer, gated.Rooms = engine, engine, engine
+	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, expirers{engine, gated}, kinds(engine)
 	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
 	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Host: hosting.with(engine), Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
+		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Host: hosting.with(engine), Gates: gated,
+		Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
 		Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
@@ -201,6 +206,7 @@ func until(remove func(ctx context.Context, before time.Time, limit int) (int, e
 func chores(store *sqlstore.Store) []sweep.Chore {
 	return []sweep.Chore{
 		{Name: "forget questions", Every: time.Hour, Do: until(store.Forget, 0)},
+		{Name: "forget gates", Every: time.Hour, Do: until(store.ForgetGates, 0)},
 		{Name: "forget postings", Every: time.Hour, Do: until(func(ctx context.Context, now time.Time, limit int) (int, error) {
 			return store.ForgetPostings(ctx, now.Add(-answeredKept), now.Add(-postingKept), limit)
 		}, 0)},

@@ -51,7 +51,11 @@ func (p *people) Rights(_ context.Context, q bridge.Question, who bridge.UserID,
 	case who == p.late && !fresh:
 		return bridge.Rights{}, nil
 	}
-	return p.rights[who], nil
+	r := p.rights[who]
+	if q.ID == "" { // apart from any question, nobody is its asker or an admin of its board
+		r.IsAsker, r.WorkspaceAdmin = false, false
+	}
+	return r, nil
 }
 
 func (p *people) Joined(_ context.Context, who bridge.UserID) ([]bridge.ConversationID, error) {

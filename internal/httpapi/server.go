@@ -10,6 +10,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/certificate"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -55,6 +56,8 @@ type Config struct {
 	// Queue is the Question Queue, and Callbacks are where it asks hosts what is stale.
 	Queue     *queue.Queue
 	Callbacks Callbacks
+	// Gates opens gated exchanges, and takes the responses to their queries.
+	Gates *collector.Collector
 	// Host puts queries to people for the agents that were given them; nil where nobody hands any in.
 	Host      *host.Host
 	Grants    Grants
@@ -155,6 +158,10 @@ func (s *server) routes() []route {
 		{"GET /api/agent/queue/evidence", s.agent(ScopeQueue, s.evidence)},
 		{"GET /api/agent/queue/callback", s.agent(ScopeQueue, s.callback)},
 		{"PUT /api/agent/queue/callback", s.agent(ScopeQueue, s.setCallback)},
+		{"POST /api/agent/rooms/{room}/gates", s.agent(ScopeGate, s.openGate)},
+		{"GET /api/agent/gates", s.agent(ScopeGate, s.gates)},
+		{"GET /api/agent/gates/{id}", s.agent(ScopeGate, s.gate)},
+		{"POST /api/queries/{id}/responses", s.respond},
 		{"GET /api/agent/grants", s.agent(ScopeRead, s.grants)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
