@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
-	"strconv"
 
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -42,37 +40,8 @@ func (r *Responder) Revoke(ctx context.Context, id string) (*schema.Grant, error
 }
 
 func (c *Client) grants(ctx context.Context, path string, o GrantOptions) iter.Seq2[*schema.Grant, error] {
-	return func(yield func(*schema.Grant, error) bool) {
-		for cursor := ""; ; {
-			page, err := c.grantPage(ctx, path, o, cursor)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page.Grants {
-				if !yield(&page.Grants[i], nil) {
-					return
-				}
-			}
-			if page.NextCursor == nil {
-				return
-			}
-			cursor = *page.NextCursor
-		}
-	}
-}
-
-func (c *Client) grantPage(ctx context.Context, path string, o GrantOptions, cursor string) (*schema.Grants, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"state": o.State, "cursor": cursor} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if o.PageSize > 0 {
-		query.Set("limit", strconv.Itoa(min(o.PageSize, MaxPage)))
-	}
-	return documentOf(ctx, c, request{method: http.MethodGet, path: path, query: query}, func(p *schema.Grants) bool {
-		return p.Grants != nil && (p.NextCursor == nil || *p.NextCursor != cursor)
-	})
+	return paged[schema.Grants, schema.Grant]{
+		path: path, selected: map[string]string{"state": o.State}, pageSize: o.PageSize,
+		of: func(p *schema.Grants) ([]schema.Grant, *string) { return p.Grants, p.NextCursor },
+	}.each(ctx, c)
 }
