@@ -79,6 +79,7 @@ const (
 	AuditCancelRefused AuditAction = "cancel_refused"
 	AuditAnswerRefused AuditAction = "answer_refused"
 	AuditQueueRefused  AuditAction = "queue_refused"  // a call of the question queue
+	AuditGateRefused   AuditAction = "gate_refused"   // a call about gated exchanges
 	AuditRevokeRefused AuditAction = "revoke_refused" // of a grant
 	AuditSignInRefused AuditAction = "sign_in_refused"
 

@@ -47,6 +47,8 @@ var kinds = []Kind{
 	kindOf[Gate](),
 	kindOf[Gates](),
 	kindOf[GateEvent](),
+	kindOf[Decision](),
+	kindOf[Decisions](),
 	kindOf[Proposal](),
 	kindOf[Proposed](),
 	kindOf[NextBody](),

@@ -7,6 +7,7 @@ var patternReasons = map[string]string{
 	`^[!-~]+$`:            "has something else than visible ASCII characters",
 	`^https?://[^\s<>]+$`: "is not an http:// or https:// address",
 	`^g[a-z0-9]{5}$`:      "is not the id of a grant, such as g7k3pd",
+	`^d[a-z0-9]{5}$`:      "is not the id of a decision, such as d7k2m9",
 	patternHTTPS:          "is not an https:// address",
 	patternUUID7:          "is not a UUID of version 7 in lower case",
 	patternWord:           "is not a word of a-z, 0-9 and _ that begins with a letter, of at most 64 characters",

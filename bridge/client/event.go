@@ -8,20 +8,24 @@ import (
 	"superpipeline.dev/question-bridge/schema"
 )
 
-// The events that there are. Each tells of the end of one question, and names the state that it ended in.
+// The events that tell of the end of one question. Each names the state that it ended in.
 const (
 	EventAnswered  = "question.answered"
 	EventExpired   = "question.expired"
 	EventCancelled = "question.cancelled"
 )
 
-// Event is a genuine webhook event: how one question ended.
+// EventGrantRevoked tells that somebody took back what an answer had granted. Only endpoints that name it get it.
+const EventGrantRevoked = schema.EventGrantRevoked
+
+// Event is a genuine webhook event: how one question ended, or what happened besides.
 type Event struct {
-	ID      string // of the delivery (webhook-id): the same for every attempt, another for every endpoint
-	Name    string // EventAnswered, EventExpired or EventCancelled
-	Outcome        // with QuestionID, CorrelationID, ReplyTo and Data; its Question is nil
+	ID      string        // of the delivery (webhook-id): the same for every attempt, another for every endpoint
+	Name    string        // EventAnswered, EventExpired or EventCancelled, or one of those that an endpoint names
+	Outcome               // with QuestionID, CorrelationID, ReplyTo and Data; its Question is nil. Empty where no question ended
+	Grant   *schema.Grant // with EventGrantRevoked
 	Room    schema.WebhookRoom
-	At      time.Time       // when the question ended
+	At      time.Time       // when it happened
 	Raw     json.RawMessage // the body, with the properties that this package does not know
 }
 
@@ -35,6 +39,8 @@ func readEvent(id string, body []byte) (*Event, error) {
 	}
 	switch named.Event {
 	case EventAnswered, EventExpired, EventCancelled:
+	case EventGrantRevoked:
+		return readRevocation(id, body)
 	default:
 		return nil, &WebhookError{Code: CodeUnknownEvent, Event: named.Event, Detail: "it is an event of another kind"}
 	}
@@ -56,6 +62,18 @@ func readEvent(id string, body []byte) (*Event, error) {
 		ID: id, Name: e.Event, Outcome: Outcome{AnswerEnvelope: e.AnswerEnvelope}, Room: e.Room, At: at,
 		Raw: bytes.Clone(bytes.TrimSpace(body)),
 	}, nil
+}
+
+func readRevocation(id string, body []byte) (*Event, error) {
+	var e schema.GrantEvent
+	if decodeOne(body, &e) != nil || e.Grant.ID == "" || e.Grant.QuestionID == "" || e.Grant.State != schema.GrantRevoked {
+		return nil, malformed("it does not say which grant was revoked")
+	}
+	at, err := e.Timestamp.Time()
+	if err != nil {
+		return nil, malformed("it does not say when the grant was revoked")
+	}
+	return &Event{ID: id, Name: e.Event, Grant: &e.Grant, Room: e.Room, At: at, Raw: bytes.Clone(bytes.TrimSpace(body))}, nil
 }
 
 func malformed(detail string) error { return &WebhookError{Code: CodeMalformed, Detail: detail} }

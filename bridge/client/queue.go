@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -87,39 +86,10 @@ type CandidateOptions struct {
 // Candidates gives the agent's, newest first, and asks for further pages as the loop gets to them. An error is the last
 // thing it gives.
 func (q *Queue) Candidates(ctx context.Context, o CandidateOptions) iter.Seq2[*schema.Candidate, error] {
-	return func(yield func(*schema.Candidate, error) bool) {
-		for cursor := ""; ; {
-			page, err := q.page(ctx, o, cursor)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page.Candidates {
-				if !yield(&page.Candidates[i], nil) {
-					return
-				}
-			}
-			if page.NextCursor == nil {
-				return
-			}
-			cursor = *page.NextCursor
-		}
-	}
-}
-
-func (q *Queue) page(ctx context.Context, o CandidateOptions, cursor string) (*schema.Candidates, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"status": o.Status, "cursor": cursor} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if o.PageSize > 0 {
-		query.Set("limit", strconv.Itoa(min(o.PageSize, MaxPage)))
-	}
-	return queueSend(ctx, q, request{method: http.MethodGet, path: queuePath + "candidates", query: query}, func(p *schema.Candidates) bool {
-		return p.Candidates != nil && (p.NextCursor == nil || *p.NextCursor != cursor)
-	})
+	return paged[schema.Candidates, schema.Candidate]{
+		path: queuePath + "candidates", selected: map[string]string{"status": o.Status}, pageSize: o.PageSize,
+		of: func(p *schema.Candidates) ([]schema.Candidate, *string) { return p.Candidates, p.NextCursor },
+	}.each(ctx, q.api)
 }
 
 // Candidate reads one of the agent's. Any other is 404 candidate_not_found.
@@ -176,15 +146,6 @@ func queueCall[T any](ctx context.Context, q *Queue, call string, body any, good
 	return queueSend(ctx, q, request{method: http.MethodPost, path: queuePath + call, body: raw}, good)
 }
 
-// queueSend reads a document of the queue. One that is not good is no answer to what was asked.
 func queueSend[T any](ctx context.Context, q *Queue, r request, good func(*T) bool) (*T, error) {
-	raw, err := q.api.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	document := new(T)
-	if err := decodeOne(raw, document); err != nil || !good(document) {
-		return nil, unreadable(http.StatusOK, "the response is not the document that was asked for")
-	}
-	return document, nil
+	return documentOf(ctx, q.api, r, good)
 }

@@ -131,3 +131,16 @@ func (c *Client) Cancel(ctx context.Context, id string) (*Question, error) {
 	}
 	return c.persist(ctx, id, request{method: http.MethodPost, path: path + "/cancel"})
 }
+
+// documentOf sends a request and reads the document that comes back. One that is not good is no answer to what was asked.
+func documentOf[T any](ctx context.Context, c *Client, r request, good func(*T) bool) (*T, error) {
+	raw, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	document := new(T)
+	if err := decodeOne(raw, document); err != nil || !good(document) {
+		return nil, unreadable(http.StatusOK, "the response is not the document that was asked for")
+	}
+	return document, nil
+}

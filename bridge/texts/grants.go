@@ -1,8 +1,12 @@
 package texts
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
-// Why somebody may not take a grant back.
+// AdminsRevoke is said to somebody who may not take a grant back.
 const AdminsRevoke = "Only workspace owners and admins can take this back, because only they could grant it. Please ask one of them."
 
 // WeakRevoke says how to take back what somebody who signed in with a Matrix OpenID token may not.
@@ -11,45 +15,55 @@ func WeakRevoke(grant string) string {
 		"In the room you can: !revoke " + grant
 }
 
-// NoGrants is said where nothing stands that could be taken back.
-const NoGrants = "Nothing that was granted here still stands."
-
-// Grants lists what stands in a room, and says how to take it back. More says that there is more than that.
-func Grants(lines []string, more bool) string {
-	all := append([]string{"What was granted here and still stands; !revoke and the id takes it back:"}, lines...)
-	if more {
-		all = append(all, "… and older ones.")
-	}
-	return strings.Join(all, "\n")
+// Granted is a grant as the people of its room are told of it.
+type Granted struct {
+	ID, Label, Asker string
+	By               string // who gave it
+	Run              bool   // for its run, and otherwise always
+	Since            time.Time
+	Until            *time.Time // nil for no end
 }
 
-// Granted is one line of such a list. How long is "for its run" or "always", asker and by are names, and times are as
-// people read them; until is "" for no end.
-type Granted struct{ ID, Label, HowLong, Asker, By, At, Until string }
+// Grants lists what was granted in a room and stands, one a line; more says that there are others.
+func Grants(all []Granted, more bool) string {
+	if len(all) == 0 {
+		return "Nothing that was granted here stands."
+	}
+	lines := []string{"What was granted here, and stands:"}
+	for _, g := range all {
+		lines = append(lines, g.line())
+	}
+	if more {
+		lines = append(lines, "There are more, older ones.")
+	}
+	return strings.Join(append(lines, "To take one back, write !revoke and its id, such as: !revoke "+all[0].ID), "\n")
+}
 
-func (g Granted) String() string {
-	line := g.ID + ": “" + g.Label + "”, " + g.HowLong + ", for " + g.Asker + ", by " + g.By + " on " + g.At
-	if g.Until != "" {
-		line += ", until " + g.Until
+func (g Granted) line() string {
+	length := "always"
+	if g.Run {
+		length = "for one run"
+	}
+	line := fmt.Sprintf("%s: “%s” for %s, %s, by %s, since %s", g.ID, g.Label, g.Asker, length, g.By, day(g.Since))
+	if g.Until != nil {
+		line += ", until " + day(*g.Until)
 	}
 	return line
 }
 
-// How long a grant lasts.
-const (
-	ForItsRun = "for its run"
-	Always    = "always"
-)
+func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// What became of a wish to take a grant back.
-func GrantRevoked(id, label, asker string) string {
-	return "Taken back: " + id + ", “" + label + "”, granted to " + asker + "."
+// GrantRevoked says that a grant does not stand any more.
+func (g Granted) GrantRevoked() string {
+	return "“" + g.Label + "” (" + g.ID + ") is taken back. " + g.Asker + " is told where it listens for that."
 }
 
 // RevokedAlready says that somebody was faster.
-func RevokedAlready(id, by, at string) string {
-	return id + " was taken back by " + by + " on " + at + " already."
+func (g Granted) RevokedAlready(by string, at time.Time) string {
+	return "“" + g.Label + "” (" + g.ID + ") was taken back by " + by + " on " + day(at) + " already."
 }
 
 // LapsedAlready says that there is nothing to take back.
-func LapsedAlready(id, at string) string { return id + " lapsed on " + at + "." }
+func (g Granted) LapsedAlready() string {
+	return "“" + g.Label + "” (" + g.ID + ") lapsed on " + day(*g.Until) + "."
+}

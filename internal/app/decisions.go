@@ -8,11 +8,15 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
+	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 )
 
-var _ decision.Store = (*sqlstore.Store)(nil)
+var (
+	_ decision.Store    = (*sqlstore.Store)(nil)
+	_ httpapi.Decisions = (*decision.Book)(nil)
+)
 
 // newDecisions makes the book of what people decided about gated exchanges.
 func (b *parts) newDecisions(ctx context.Context, cfg config.Config, auditor bridge.Auditor) (*decision.Book, error) {

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/testserver"
+	"superpipeline.dev/question-bridge/schema"
 )
 
 // beside is a book on the stage's database, beside the bridge.
@@ -132,5 +135,70 @@ func TestSecretsOfTheDatabase(t *testing.T) {
 	}
 	if _, err := openSecret(t.Context(), s, "one"); err == nil || err.Error() != "the one in the database is damaged" {
 		t.Errorf("a damaged secret: %v", err)
+	}
+}
+
+// gate opens a gate in the room, whose approval is asked there, with what is done about decisions.
+func (s *stage) gate(token string, mode collector.Mode) schema.Gate {
+	s.t.Helper()
+	return s.gateBy(token, http.MethodPost, opsGates, strings.Replace(gateOpening("room"), `"ask":`, `"decisions":"`+string(mode)+`","ask":`, 1))
+}
+
+// gateBy is the gate that a call to the API is answered with.
+func (s *stage) gateBy(token, method, path, body string) (g schema.Gate) {
+	s.t.Helper()
+	agent := *s
+	agent.token = token
+	status, document := agent.call(method, path, body)
+	raw, err := json.Marshal(document)
+	s.ok(err)
+	if err := json.Unmarshal(raw, &g); err != nil || status/100 != 2 {
+		s.t.Fatalf("%s %s: %d %s", method, path, status, raw)
+	}
+	return g
+}
+
+// A person approves once in a room, having read that it will be remembered. Later exchanges of the same requester and
+// purpose are answered without them, and say so, until the person takes it back.
+func TestARememberedDecision(t *testing.T) {
+	s := newStageWith(t, func(c *config.Config) { c.API.PublicURL = collectorAt })
+	s.start("")
+	token := s.granted("ci", "gate")
+	first := s.gate(token, collector.AskOnce)
+	asked := s.posted(*first.QuestionID)
+	if !strings.Contains(asked.Body(), "remembered for Provider and the purpose “feedback”") || first.State != "open" {
+		t.Errorf("asked %q by a gate that is %s", asked.Body(), first.State)
+	}
+	_, err := s.alice.ThreadReply(s.ctx, s.room, asked.ID, "approved")
+	s.ok(err)
+	first = s.gateBy(token, http.MethodGet, "/api/agent/gates/"+first.GateID+"?wait=30", "")
+	if first.State != "approved" || *first.Provenance != "mediated" || first.NextQuery == nil {
+		t.Fatalf("the first gate is %+v", first)
+	}
+
+	second := s.gate(token, collector.AskOnce)
+	if second.State != "approved" || *second.Provenance != "remembered" || second.QuestionID != nil || second.NextQuery == nil {
+		t.Errorf("the second gate is %+v", second)
+	}
+	if n := s.count(func(e testserver.Event) bool { return e.Field("elicitation_id") != nil && e.NewBody() == "" }); n != 1 {
+		t.Errorf("the room was asked %d times", n)
+	}
+	_, err = s.alice.Send(s.ctx, s.room, "!decisions")
+	s.ok(err)
+	direct := s.directRoom(s.alice)
+	listed := s.says(s.alice, direct, func(body string) bool { return strings.Contains(body, "approved for Provider, “feedback”") })
+	if !strings.Contains(listed.Body(), ", used once") {
+		t.Errorf("listed as %q", listed.Body())
+	}
+	id := strings.TrimSpace(listed.Body()[strings.LastIndex(listed.Body(), " "):])
+	_, err = s.alice.Send(s.ctx, direct, "!revoke "+id) // anywhere
+	s.ok(err)
+	s.says(s.alice, direct, func(body string) bool { return body == texts.DecisionRevoked(id) })
+
+	if g := s.gate(token, collector.NeverAsk); g.State != "withheld" || g.NextQuery != nil {
+		t.Errorf("with nothing remembered, a gate that asks nobody is %+v", g)
+	}
+	if third := s.gate(token, collector.AskOnce); third.State != "open" || third.QuestionID == nil || third.NextQuery != nil {
+		t.Errorf("the third gate is %+v", third)
 	}
 }

@@ -47,6 +47,8 @@ func (s *served) readers() map[string][]document {
 		},
 		"POST /api/agent/questions/{id}/cancel": {},
 		"POST /api/grants/{id}/revoke":          {},
+		"POST /api/decisions/{id}/revoke":       {},
+		"POST /api/agent/decisions/{id}/revoke": {},
 	}
 	queue := s.grant(Grant{Agent: "unsure", Rooms: []string{"*"}, Scopes: []string{httpapi.ScopeQueue}})
 	for call, valid := range map[string]string{
@@ -65,6 +67,12 @@ func (s *served) readers() map[string][]document {
 			"subject":{"kind":"user","id":"u1","idScope":"local"},"requestedRespondent":"human","timing":"immediate",
 			"response":{"format":"choice","choices":["approved","declined"]},"expiresAt":"2096-07-30T19:00:00Z",
 			"delivery":{"binding":"https","endpoint":"https://93.184.215.14/responses"}}}`,
+	}}
+	collects := s.grant(Grant{Agent: "collects", Rooms: []string{"OPS"}, Scopes: []string{httpapi.ScopeGate}})
+	found["POST /api/agent/rooms/{room}/gates"] = []document{{path: opsGates, token: collects, valid: gateOpening("return")}}
+	q := s.opened(collects, "return").Query
+	found["POST /api/queries/{id}/responses"] = []document{{
+		path: strings.TrimPrefix(q.Delivery.Endpoint, collectorAt), token: q.Delivery.Capability, valid: approvalOfQuery(q.QueryID),
 	}}
 	return found
 }
@@ -139,14 +147,17 @@ func (s *served) everything() string {
 	return b.String()
 }
 
-// peopleSignIn lets the people of the homeserver sign in by a token of it.
-func peopleSignIn(cfg *config.Config) { cfg.Auth.OpenID.Servers = []string{benchDomain} }
+// allOn lets the people of the homeserver sign in by a token of it, and agents open gates.
+func allOn(cfg *config.Config) {
+	cfg.Auth.OpenID.Servers = []string{benchDomain}
+	cfg.API.PublicURL = collectorAt
+}
 
 // TestC5OnTheServer (field case C5): a document that has a name twice is refused, and nothing of it is kept, whatever
 // reads it: an ask of either dialect, an answer, at every depth.
 func TestC5OnTheServer(t *testing.T) {
 	onBoth(t, func(t *testing.T, d config.Database) {
-		s := serve(t, arrangement{database: d, configure: peopleSignIn})
+		s := serve(t, arrangement{database: d, configure: allOn})
 		twice := func(d document, old, new string) {
 			t.Helper()
 			if !strings.Contains(d.valid, old) {
@@ -176,7 +187,7 @@ func TestC5OnTheServer(t *testing.T) {
 // TestC8OnTheServer (field case C8): whatever reads a document refuses numbers, depth and size that are hostile, and
 // spends little memory on it.
 func TestC8OnTheServer(t *testing.T) {
-	s := serve(t, arrangement{database: newSQLite(t), configure: peopleSignIn})
+	s := serve(t, arrangement{database: newSQLite(t), configure: allOn})
 	var unknown strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&unknown, `"x%d":1e1000000,`, i)

@@ -20,6 +20,7 @@ func limits(cfg config.Config) httpapi.Limits {
 	return httpapi.Limits{
 		Agent: func(agent bridge.AgentID) httpapi.Pace { return paceOf(cfg.AgentLimit(string(agent)).Pace()) },
 		Room:  paceOf(cfg.Limits.Room.Pace()), Person: paceOf(cfg.Limits.Person), SignIn: paceOf(cfg.Limits.SignIn),
+		Response: paceOf(cfg.Limits.Response),
 	}
 }
 

@@ -157,7 +157,7 @@ func TestQueueOnTheServer(t *testing.T) {
 			c := planner.proposes("Is it "+reply[:3]+"?", "fact:"+reply[:3])
 			q, event := planner.asks()
 			if i == 0 {
-				s.shown(s.alice, "!queue", "Asked here, and waiting for a reply:\n• Planner: Is it Not?")
+				s.shown(s.alice, event, "!queue", "Asked here, and waiting for a reply:\n• Planner: Is it Not?")
 			}
 			_, err := s.bob.Reply(s.ctx, s.room, event.ID, reply)
 			s.ok(err)
@@ -191,10 +191,10 @@ func TestQueueOnTheServer(t *testing.T) {
 	})
 }
 
-// shown sends a command and wants this reply.
-func (s *stage) shown(u *testserver.User, command, reply string) {
+// shown gives a command in the thread of a question, which it does not answer, and wants this reply.
+func (s *stage) shown(u *testserver.User, question testserver.Event, command, reply string) {
 	s.t.Helper()
-	_, err := u.Send(s.ctx, s.room, command)
+	_, err := u.ThreadReply(s.ctx, s.room, question.ID, command)
 	s.ok(err)
 	_, err = u.WaitFor(s.ctx, s.room, func(e testserver.Event) bool {
 		return e.Sender == bot && e.MsgType() == "m.notice" && e.Body() == reply

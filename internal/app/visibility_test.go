@@ -67,6 +67,10 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			"POST /api/agent/rooms/{room}/questions": s.asksBeside,
 			"GET /api/agent/questions":               s.listsItsOwn,
 			"GET /api/agent/grants":                  s.wasGrantedNothing,
+			// whose gates are whose: TestGatesAreTheAgentsOwn of httpapi
+			"POST /api/agent/rooms/{room}/gates": func() { s.opensNothing(http.MethodPost, opsGates) },
+			"GET /api/agent/gates":               func() { s.opensNothing(http.MethodGet, "/api/agent/gates") },
+			"GET /api/agent/gates/{id}":          func() { s.opensNothing(http.MethodGet, "/api/agent/gates/{id}") },
 			// whose queries are whose: TestQueriesAreStrangers of host
 			"POST /api/agent/rooms/{room}/queries": func() { s.opensNothing(http.MethodPost, "/api/agent/rooms/OPS/queries") },
 		}
@@ -77,10 +81,12 @@ func TestTwoAgentsInOneRoom(t *testing.T) {
 			case !strings.HasPrefix(path, "/api/agent/"):
 			case strings.HasPrefix(path, "/api/agent/queue/"): // whose candidates are whose: TestQueuesAreStrangers of httpapi
 				s.opensNothing(method, path)
-			case strings.Contains(path, "{id}"):
-				s.knowsNoQuestion(method, path)
+			case strings.HasPrefix(path, "/api/agent/decisions"): // whose decisions are whose: TestDecisionsAreTakenBack of httpapi
+				s.opensNothing(method, path)
 			case known:
 				try()
+			case strings.Contains(path, "{id}"):
+				s.knowsNoQuestion(method, path)
 			default:
 				t.Errorf("it is not known what %s may not do", pattern)
 			}

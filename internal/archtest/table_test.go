@@ -39,7 +39,7 @@ var imports = []row{
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/producer"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}}, // what the queue takes
 	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
-	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/grant", "internal/gate", "internal/gate/collector"}},
+	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/grant", "internal/gate", "internal/gate/collector", "internal/gate/decision"}},
 	{packages: []string{"internal/egress"}},
 	{packages: []string{"internal/audit"}, own: []string{"bridge"}, outside: []string{zerolog}},
 	{
@@ -47,7 +47,7 @@ var imports = []row{
 		own:      []string{"bridge"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue"}, own: []string{"bridge"}, outside: []string{zerolog}},
-	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts"}, outside: []string{zerolog}},
+	{packages: []string{"internal/grant"}, own: []string{"bridge", "bridge/texts", "schema", "internal/shortid"}, outside: []string{zerolog}},
 	{
 		packages: []string{"internal/queue/callback"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},

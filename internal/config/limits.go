@@ -12,6 +12,8 @@ type Limits struct {
 	Room   Limit `yaml:"room"`    // of each room, whoever asks: asks, and pending questions
 	Person Pace  `yaml:"person"`  // of each person: answers over HTTP
 	SignIn Pace  `yaml:"sign_in"` // of each address: tries to sign in
+	// Response is of each address: responses to queries.
+	Response Pace `yaml:"response"`
 }
 
 // Pace is how often something may be done.
@@ -59,7 +61,7 @@ func defaultLimits() Limits {
 		Agent:  Limit{PerMinute: 120, Burst: 120, Pending: 1000},
 		Room:   Limit{PerMinute: 60, Burst: 60, Pending: 200},
 		Person: Pace{PerMinute: 60, Burst: 30},
-		SignIn: Pace{PerMinute: 60, Burst: 30},
+		SignIn: Pace{PerMinute: 60, Burst: 30}, Response: Pace{PerMinute: 120, Burst: 60},
 	}
 }
 
@@ -90,6 +92,7 @@ func (k *checker) limits(l Limits, agents []Agent) {
 	k.limit("limits.room", l.Room)
 	k.pace("limits.person", l.Person)
 	k.pace("limits.sign_in", l.SignIn)
+	k.pace("limits.response", l.Response)
 	for i, a := range agents {
 		if a.Limits != nil {
 			k.limit(fmt.Sprintf("agents[%d].limits", i), a.Limits.over(l.Agent))

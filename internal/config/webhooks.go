@@ -25,6 +25,7 @@ const EveryRoom = "*"
 var WebhookEvents = []string{
 	"question.answered", "question.expired", "question.cancelled",
 	"question.next_query", "candidate.answered", "grant.revoked",
+	"gate.approved", "gate.declined", "gate.expired", "gate.answered", "gate.withheld",
 }
 
 const (

@@ -25,11 +25,15 @@ func TestForget(t *testing.T) {
 		"text":      {optionsAndText, bridge.Choice{Items: []bridge.ItemChoice{{Text: text("Dana types")}}}},
 		"a set": {set, bridge.Choice{Items: []bridge.ItemChoice{
 			{Selected: []bridge.OptionID{"eu", "us"}}, {Text: text("Dana's reason")}, {Selected: []bridge.OptionID{"a"}}}}},
+		"a grant": {corpus(t, "subject-bound"), bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"always"}}}}},
 		"to one person": {`{"prompt":"You?","responder_scope":"direct","target_user_id":"@dana:example.org","data":{"n":12345678901234567890.10}}`,
 			bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"approve"}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := answered(asked(t, tt.ask), tt.choice)
+			if q.Dialect == bridge.V2 {
+				q.Answer.Meaning, q.Answer.Grant = bridge.Approve, bridge.GrantAlways
+			}
 			q.Answer.Event, q.Answer.Certificate = "$dana", []byte(`{"payload":{"responder":"@dana:example.org"}}`)
 			forgotten := q
 			if !forgotten.Forget(dana) {
@@ -60,6 +64,14 @@ func TestForget(t *testing.T) {
 				}
 			}
 		})
+	}
+	revoked := `{"event":"grant.revoked","grant":{"by":"@dana:example.org","revoked_by":"@bob:example.org","scope":"run"}}`
+	for who, want := range map[bridge.UserID]string{
+		dana: strings.Replace(revoked, string(dana), "forgotten", 1), "@bob:example.org": strings.Replace(revoked, "@bob:example.org", "forgotten", 1), "@eve:example.org": revoked,
+	} {
+		if got, changed := dialect.Forget([]byte(revoked), who); string(got) != want || changed != (want != revoked) {
+			t.Errorf("without %s it is %s", who, got)
+		}
 	}
 	for _, other := range []string{"", "no JSON", `[]`, `{"answer":null}`, `{"answer":{"responder":"@dana:example.org"}}`} {
 		if got, changed := dialect.Forget([]byte(other), dana); changed || string(got) != other {

@@ -4,40 +4,24 @@
 package grant
 
 import (
-	"crypto/rand"
-	"strings"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/shortid"
 )
 
 // ID names a grant, to people too: they type it. It never changes, whatever else there is.
 type ID string
 
-// idLetters leaves out what is taken for something else: 0 and o, 1, i and l.
-const idLetters = "23456789abcdefghjkmnpqrstuvwxyz"
+const idPrefix = 'g'
 
-const idPrefix, idLength = "g", 5
-
-// newID makes an id: "g" and five characters. It may be taken already.
-func newID() ID {
-	var b strings.Builder
-	b.WriteString(idPrefix)
-	var random [1]byte
-	for b.Len() < len(idPrefix)+idLength {
-		_, _ = rand.Read(random[:])
-		if n := int(random[0]); n < 256/len(idLetters)*len(idLetters) { // so that each is as likely
-			b.WriteByte(idLetters[n%len(idLetters)])
-		}
-	}
-	return ID(b.String())
-}
+// newID makes one, "g" and five characters, which may be taken already.
+func newID() ID { return ID(shortid.New(idPrefix)) }
 
 // ParseID reads an id as somebody typed it; ok is false for what can be none.
-func ParseID(typed string) (id ID, ok bool) {
-	id = ID(strings.ToLower(typed))
-	rest, ok := strings.CutPrefix(string(id), idPrefix)
-	return id, ok && len(rest) == idLength && strings.Trim(rest, idLetters) == ""
+func ParseID(typed string) (ID, bool) {
+	id, ok := shortid.Parse(idPrefix, typed)
+	return ID(id), ok
 }
 
 // State says whether a grant stands.
@@ -53,10 +37,12 @@ const (
 // Grant is what one answer granted, for longer than once.
 type Grant struct {
 	bridge.Granted
-	ID        ID
-	Question  bridge.Question // whose answer gave it
-	RevokedAt *time.Time
-	RevokedBy bridge.UserID // "" while nobody has
+	ID       ID
+	Question bridge.Question // whose answer gave it
+	// Conversation is where it stands: where its question was asked, or in what has replaced that since.
+	Conversation bridge.ConversationID
+	RevokedAt    *time.Time
+	RevokedBy    bridge.UserID // "" while nobody has
 }
 
 // State is how the grant stands at a time. What was revoked before it lapsed stays revoked.

@@ -34,7 +34,9 @@ type people struct {
 	mu     sync.Mutex
 	rights map[bridge.UserID]bridge.Rights
 	late   bridge.UserID // has joined, and only a fresh look says so
-	unread error
+	// elsewhere is who is in every other room.
+	elsewhere map[bridge.UserID]bridge.Rights
+	unread    error
 }
 
 func (p *people) Rights(_ context.Context, q bridge.Question, who bridge.UserID, fresh bool) (bridge.Rights, error) {
@@ -43,10 +45,17 @@ func (p *people) Rights(_ context.Context, q bridge.Question, who bridge.UserID,
 	if p.unread != nil {
 		return bridge.Rights{Unreadable: true}, p.unread
 	}
-	if q.Conversation != room || who == p.late && !fresh {
+	switch {
+	case q.Conversation != room:
+		return p.elsewhere[who], nil
+	case who == p.late && !fresh:
 		return bridge.Rights{}, nil
 	}
-	return p.rights[who], nil
+	r := p.rights[who]
+	if q.ID == "" { // apart from any question, nobody is its asker or an admin of its board
+		r.IsAsker, r.WorkspaceAdmin = false, false
+	}
+	return r, nil
 }
 
 func (p *people) Joined(_ context.Context, who bridge.UserID) ([]bridge.ConversationID, error) {
@@ -94,6 +103,7 @@ type rig struct {
 	audit  *log
 	clock  *clocktest.Clock
 	owed   int
+	said   int
 }
 
 func newRig(t *testing.T) *rig {
@@ -110,7 +120,8 @@ func newRig(t *testing.T) *rig {
 		Store: store, Gatekeeper: r.people, Events: r.wires, Clock: r.clock, Auditor: r.audit, Owed: func() { r.owed++ },
 	})
 	r.engine = bridge.NewEngine(bridge.Parts{
-		Store: store, Gatekeeper: r.people, Notifier: nobody{}, Clock: r.clock, Features: []bridge.Feature{r.book}, Unthreaded: bridge.UnthreadedNever,
+		Store: store, Gatekeeper: r.people, Notifier: nobody{}, Clock: r.clock, Features: []bridge.Feature{r.book},
+		Commanders: []bridge.Commander{r.book}, Unthreaded: bridge.UnthreadedNever,
 	})
 	return r
 }

@@ -14,7 +14,7 @@ import (
 // refusals say what was refused to a token that lacks a scope, or that has it.
 var refusals = map[string]bridge.AuditAction{
 	ScopeAsk: bridge.AuditAskRefused, ScopeCancel: bridge.AuditCancelRefused, ScopeRead: bridge.AuditReadRefused,
-	ScopeQueue: bridge.AuditQueueRefused,
+	ScopeQueue: bridge.AuditQueueRefused, ScopeGate: bridge.AuditGateRefused,
 }
 
 type attemptKey struct{}

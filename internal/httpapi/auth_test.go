@@ -26,7 +26,9 @@ var rationed = []struct{ method, path string }{
 }
 
 // gated are the routes of gated exchanges.
-var gated = []struct{ method, path string }{{"POST", opsQueries}}
+var gated = append([]struct{ method, path string }{
+	{"POST", opsQueries}, {"GET", agentDecisions}, {"POST", agentDecisions + "/d22222/revoke"},
+}, exchanges...)
 
 // personal are the routes for people.
 var personal = []struct{ method, path string }{

@@ -17,6 +17,8 @@ type Limits struct {
 	Room   Pace                      // of the asks in one room, whoever asks
 	Person Pace                      // of one person's answers and revocations
 	SignIn Pace                      // of the tries to sign in from one address
+	// Response is that of the responses to queries from one address, which need no token.
+	Response Pace
 }
 
 // budget is what an action counts against: everything that one agent or person does, or that is done in one room.
@@ -52,6 +54,11 @@ func (s *server) personBudget(who bridge.UserID) budget {
 // signInBudget is of an address, since who signs in is not known yet.
 func (s *server) signInBudget(address string) budget {
 	return budget{s.Limits.SignIn, address, "tries to sign in from this address"}
+}
+
+// responseBudget is of an address, since a capability says nothing of who has it.
+func (s *server) responseBudget(address string) budget {
+	return budget{s.Limits.Response, address, "responses from this address"}
 }
 
 // spend counts an action against all its budgets, or against none where one of them has nothing left: then the error is

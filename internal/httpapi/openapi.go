@@ -72,7 +72,7 @@ type object = map[string]any
 // describe builds the document. Its parts are ours and constant, so a fault in them is a programming error.
 func describe() object {
 	document := object{}
-	for _, part := range []string{"document", "asker", "grants", "host", "queue", "responder", "server", "webhooks"} {
+	for _, part := range []string{"document", "asker", "decisions", "gates", "grants", "host", "queue", "responder", "server", "webhooks"} {
 		merge(document, openapiPart[object](part))
 	}
 	components := document["components"].(object)
@@ -140,8 +140,14 @@ func (p problemSheet) fill(operation object, where string) {
 		byStatus[kinds[code].status] = append(byStatus[kinds[code].status], code)
 	}
 	delete(operation, "x-problems")
+	responses := operation["responses"].(object)
 	for status, codes := range byStatus {
-		operation["responses"].(object)[strconv.Itoa(status)] = p.response(status, codes)
+		problem, at := p.response(status, codes), strconv.Itoa(status)
+		if document, ok := responses[at].(object); ok { // a response of the status is no problem, or one
+			maps.Copy(problem["content"].(object), document["content"].(object))
+			problem["description"] = document["description"].(string) + "\n\n" + problem["description"].(string)
+		}
+		responses[at] = problem
 	}
 }
 

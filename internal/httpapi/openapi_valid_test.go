@@ -117,7 +117,7 @@ func TestRequestsAreDescribed(t *testing.T) {
 			Content   json.RawMessage
 		}
 	}
-	for _, file := range []string{"api", "webhook", "queue"} { // the kinds of one are not in the other
+	for _, file := range []string{"api", "webhook", "queue", "queries"} { // the kinds of one are not in the other
 		raw, err := os.ReadFile("../../fixtures/" + file + "/examples.json")
 		if err != nil {
 			t.Fatal(err)
@@ -132,6 +132,9 @@ func TestRequestsAreDescribed(t *testing.T) {
 		"question-protocol-1.1/ask":           "/paths/~1api~1agent~1rooms~1{room}~1questions" + body,
 		"question-protocol-1.1/answer":        "/paths/~1api~1questions~1{id}~1answer" + body,
 		"question-protocol-1.1/webhook-event": "/components/pathItems/settled" + body,
+		"2026-07-30/gate-opening":             "/paths/~1api~1agent~1rooms~1{room}~1gates" + body,
+		"2026-07-30/response":                 "/paths/~1api~1queries~1{id}~1responses" + body,
+		"2026-07-30/gate-event":               "/components/pathItems/gateMoved" + body,
 		"question-protocol-1.1/grant-event":   "/components/pathItems/grantRevoked" + body,
 		"question-queue/proposal":             "/paths/~1api~1agent~1queue~1propose" + body,
 		"question-queue/next":                 "/paths/~1api~1agent~1queue~1next" + body,

@@ -27,6 +27,7 @@ type Problem struct {
 	Detail     string         `json:"detail"`                // this problem, as a sentence
 	Instance   string         `json:"instance,omitempty"`    // of an internal error: what to look for in the log
 	RetryAfter int            `json:"retry_after,omitempty"` // seconds until another try may be worth it, as in the header; at least 1
+	Retryable  *bool          `json:"retryable,omitempty"`   // whether the same request may do better later; only where queries are answered
 	Errors     []schema.Fault `json:"errors,omitempty"`      // at most 50 faults of what was sent, none of which repeats a value
 	More       int            `json:"more,omitempty"`        // how many faults there are beside those
 
@@ -100,6 +101,17 @@ func problemOf(err error) *Problem {
 func unavailable(detail string, cause error) *Problem {
 	p := newProblem(codeUnavailable, detail).retryAfter(time.Second)
 	p.cause = cause
+	return p
+}
+
+// retryable says of a failure whether the same request may do better later, as every receipt does (Approval and
+// continuations, section 3). What went wrong on the server may go right.
+func retryable(err error) error {
+	p := problemOf(err)
+	if p.Code == codeInternal {
+		p = unavailable("The response could not be stored. Please try again.", err)
+	}
+	p.Retryable = new(p.Status >= http.StatusInternalServerError || p.Status == http.StatusTooManyRequests || p.Status == http.StatusRequestTimeout)
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/certificate"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -55,10 +56,13 @@ type Config struct {
 	// Queue is the Question Queue, and Callbacks are where it asks hosts what is stale.
 	Queue     *queue.Queue
 	Callbacks Callbacks
+	// Gates opens gated exchanges, and takes the responses to their queries.
+	Gates *collector.Collector
 	// Host puts queries to people for the agents that were given them; nil where nobody hands any in.
-	Host   *host.Host
-	Grants Grants
-	Log    zerolog.Logger
+	Host      *host.Host
+	Grants    Grants
+	Decisions Decisions
+	Log       zerolog.Logger
 	// Observe hears of each request: its route, "" for none of ours, the status, and how long it took. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	// Keys lists the keys that certificates are signed with; nil for none.
@@ -154,11 +158,19 @@ func (s *server) routes() []route {
 		{"GET /api/agent/queue/evidence", s.agent(ScopeQueue, s.evidence)},
 		{"GET /api/agent/queue/callback", s.agent(ScopeQueue, s.callback)},
 		{"PUT /api/agent/queue/callback", s.agent(ScopeQueue, s.setCallback)},
+		{"POST /api/agent/rooms/{room}/gates", s.agent(ScopeGate, s.openGate)},
+		{"GET /api/agent/gates", s.agent(ScopeGate, s.gates)},
+		{"GET /api/agent/gates/{id}", s.agent(ScopeGate, s.gate)},
+		{"POST /api/queries/{id}/responses", s.respond},
 		{"GET /api/agent/grants", s.agent(ScopeRead, s.grants)},
 		{"POST /api/auth/matrix", s.signIn},
 		{"GET /api/questions/pending", s.responder(bridge.AuditReadRefused, s.pending)},
 		{"GET /api/questions/{id}", s.responder(bridge.AuditReadRefused, s.show)},
 		{"POST /api/questions/{id}/answer", s.responder(bridge.AuditAnswerRefused, s.answer)},
+		{"GET /api/agent/decisions", s.agent(ScopeGate, s.agentDecisions)},
+		{"POST /api/agent/decisions/{id}/revoke", s.agent(ScopeGate, s.agentRevoke)},
+		{"GET /api/decisions", s.responder(bridge.AuditReadRefused, s.decisions)},
+		{"POST /api/decisions/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revokeOwn)},
 		{"GET /api/grants", s.responder(bridge.AuditReadRefused, s.standing)},
 		{"POST /api/grants/{id}/revoke", s.responder(bridge.AuditRevokeRefused, s.revoke)},
 		{"GET " + certificate.KeysPath, s.keys},

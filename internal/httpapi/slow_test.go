@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 )
 
@@ -25,6 +26,7 @@ func hasty(t *testing.T, change func(*http.Server)) (h *house, closed chan struc
 	closed = make(chan struct{}, 16)
 	h = newHouse(t, func(c *httpapi.Config, s *http.Server) {
 		c.SignIn.Identity = nobody{}
+		c.Gates = collector.New(collector.Parts{Key: collector.Key{7}})
 		s.ConnState = func(c net.Conn, state http.ConnState) {
 			switch tcp, ok := c.(*net.TCPConn); {
 			case ok && state == http.StateNew: // the kernel keeps little for a client that does not read
@@ -99,10 +101,11 @@ func TestSlowHeader(t *testing.T) {
 // A body that does not come to its end is refused, nothing of it is done, and its connection is closed.
 func TestSlowBody(t *testing.T) {
 	h, closed := hasty(t, func(s *http.Server) { s.ReadTimeout = soon })
-	paced := h.scoped("ci", httpapi.ScopeQueue, httpapi.ScopeGate)
+	paced, own := h.scoped("ci", httpapi.ScopeQueue, httpapi.ScopeGate), collector.Key{7}
 	for path, secret := range map[string]string{
 		queuePath + "propose": paced, queuePath + "next": paced, queuePath + "use": paced, queuePath + "stale": paced, queuePath + "prune": paced,
 		queuePath + "candidates/c_1/answer": paced, queuePath + "callback": paced, opsQueries: paced, opsQuestions: h.secret, "/api/agent/questions/q_1/cancel": h.secret, answerPath("q_1"): h.dana, "/api/auth/matrix": "",
+		opsGates: paced, responsePath("query"): own.Capability("query"),
 	} {
 		method := "POST"
 		if path == queuePath+"callback" {

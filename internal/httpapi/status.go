@@ -6,6 +6,8 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate"
+	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
@@ -60,12 +62,16 @@ var kinds = map[bridge.Code]kind{
 	bridge.CodeWeakSignIn:      {http.StatusForbidden, "This needs a responder token"},
 	bridge.CodeServerNotListed: {http.StatusForbidden, "People of this homeserver cannot sign in"},
 	codeSignInOff:              {http.StatusForbidden, "Nobody can sign in"},
+	collector.CodeNoEndpoint:   {http.StatusForbidden, "Nobody can open gates"},
 
 	codeNoRoute:            {http.StatusNotFound, "There is nothing here"},
 	bridge.CodeNotFound:    {http.StatusNotFound, "No such question"},
 	bridge.CodeRoomUnknown: {http.StatusNotFound, "No such room"},
 
 	queue.CodeCandidateUnknown: {http.StatusNotFound, "No such candidate"},
+	collector.CodeGateUnknown:  {http.StatusNotFound, "No such gate"},
+	collector.CodeQueryUnknown: {http.StatusNotFound, "No such query"},
+	decision.CodeUnknown:       {http.StatusNotFound, "No such decision"},
 	grant.CodeUnknown:          {http.StatusNotFound, "No such grant"},
 
 	codeMethod: {http.StatusMethodNotAllowed, "Method not allowed"},
@@ -104,6 +110,8 @@ var kinds = map[bridge.Code]kind{
 	queue.CodeInvalidCandidate:    {http.StatusUnprocessableEntity, "Invalid candidate"},
 	queue.CodeInvalidTurn:         {http.StatusUnprocessableEntity, "Invalid turn"},
 	queue.CodeInvalidCallback:     {http.StatusUnprocessableEntity, "Invalid callback"},
+	collector.CodeInvalidGate:     {http.StatusUnprocessableEntity, "Invalid gate"},
+	collector.CodeInvalidResponse: {http.StatusUnprocessableEntity, "Invalid response"},
 	gate.CodeInvalidQuery:         {http.StatusUnprocessableEntity, "Invalid query"},
 	host.CodeQueryExpired:         {http.StatusUnprocessableEntity, "The query has expired"},
 	host.CodeEndpointRefused:      {http.StatusUnprocessableEntity, "The endpoint is not called"},
@@ -176,6 +184,24 @@ func codeOfTurnFault(f schema.Fault) bridge.Code {
 		return codeOfFault(f)
 	}
 	return codeMalformed
+}
+
+// codeOfGateFault is the table for what opens a gate: as for an ask, with invalid_gate in place of invalid_question.
+func codeOfGateFault(f schema.Fault) bridge.Code {
+	return orElse(codeOfFault(f), collector.CodeInvalidGate)
+}
+
+// codeOfResponseFault is the table for the response to a query, in the same way.
+func codeOfResponseFault(f schema.Fault) bridge.Code {
+	return orElse(codeOfFault(f), collector.CodeInvalidResponse)
+}
+
+// orElse gives the own code of a document that is no question, where one that is would be refused as that.
+func orElse(code, own bridge.Code) bridge.Code {
+	if code == bridge.CodeInvalidQuestion {
+		return own
+	}
+	return code
 }
 
 // codeOfCallbackFault is the table for a callback that a host registers.

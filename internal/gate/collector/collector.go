@@ -19,7 +19,8 @@ type Parts struct {
 	Announcer bridge.Announcer
 	Clock     bridge.Clock
 	Key       Key
-	// Endpoint is where the response to a query is posted: an https:// address.
+	// Endpoint is where the response to a query is posted: an https:// address. Nil where there is none: then no gate is
+	// opened.
 	Endpoint func(gate.QueryID) string
 
 	// Owed is called after a commit that owed something, Changed after one that moved a gate by itself, and Deadline after
@@ -63,8 +64,11 @@ const (
 	CodeGateUnknown bridge.Code = "gate_not_found"
 	// CodeQueryUnknown says that there is no such query, or that the capability is not its own: nobody learns which.
 	CodeQueryUnknown bridge.Code = "query_not_found"
-	// CodeInvalidGate is an opening that breaks a rule.
-	CodeInvalidGate bridge.Code = "invalid_gate"
+	// CodeInvalidGate is an opening that breaks a rule, CodeInvalidResponse what is no response at all.
+	CodeInvalidGate     bridge.Code = "invalid_gate"
+	CodeInvalidResponse bridge.Code = "invalid_response"
+	// CodeNoEndpoint says that no gate is opened, since there is nowhere to post a response to.
+	CodeNoEndpoint bridge.Code = "gates_off"
 )
 
 var (
@@ -85,7 +89,11 @@ func (c *Collector) Gates(ctx context.Context, l Listing) ([]Gate, string, error
 
 // Ready is a query as it is sent: with its endpoint and its capability.
 func (c *Collector) Ready(q Query) Ready {
-	return Ready{q, c.Endpoint(q.ID), c.Key.Capability(q.ID)}
+	r := Ready{Query: q, Capability: c.Key.Capability(q.ID)}
+	if c.Endpoint != nil {
+		r.Endpoint = c.Endpoint(q.ID)
+	}
+	return r
 }
 
 // move stores where a gate goes, in the transaction of ctx, with the news of it.

@@ -114,6 +114,14 @@ func (g Gate) Due() *time.Time {
 	return nil
 }
 
+// Woken is what wakes whoever waits for the gate: the question in its room, or else its own id. Those never meet.
+func (g Gate) Woken() bridge.QuestionID {
+	if g.Question != "" {
+		return g.Question
+	}
+	return bridge.QuestionID(g.ID)
+}
+
 // query finds the gate's query of an id; nil for any other.
 func (g *Gate) query(id gate.QueryID) *Asked {
 	switch {

@@ -47,9 +47,12 @@ type Opening struct {
 // Open opens a gated exchange. Where the approval goes out, only that does: in the room, or with the gate, by whoever
 // opened it. A stored decision may answer in its place. opened is false where an equal request opened the gate before.
 //
-// Errors: [CodeInvalidGate], bridge.CodeIdempotencyConflict, and, for a question in a room, those of
+// Errors: [CodeNoEndpoint], [CodeInvalidGate], bridge.CodeIdempotencyConflict, and, for a question in a room, those of
 // [bridge.Engine.Ask].
 func (c *Collector) Open(ctx context.Context, o Opening) (g Gate, opened bool, err error) {
+	if c.Endpoint == nil {
+		return Gate{}, false, &bridge.Error{Code: CodeNoEndpoint, Reason: "there is no https:// address here that responses could be posted to"}
+	}
 	if g, ok, err := c.before(ctx, o); ok || err != nil {
 		return g, false, err
 	}

@@ -140,11 +140,20 @@ func TestRemembered(t *testing.T) {
 func TestPrincipalsAreOpaque(t *testing.T) {
 	d := newDesk(t)
 	d.decides(scope(), ada, true, 0)
-	d.decides(scope(func(s *collector.Scope) { s.Purpose = "another study" }), ada, true, 0)
+	for _, other := range []func(*collector.Scope){
+		func(s *collector.Scope) { s.Purpose = "another study" }, func(s *collector.Scope) { s.Requester = "Others" },
+		func(s *collector.Scope) { s.Agent = "other" },
+	} {
+		d.decides(scope(other), ada, true, 0)
+	}
 	all, _, err := d.OfPerson(t.Context(), ada, decision.Listing{Limit: 10})
 	d.ok(err)
-	if len(all) != 2 || all[0].Principal == all[1].Principal {
-		t.Errorf("decisions: %+v", all)
+	opaque := map[decision.Opaque]bool{}
+	for _, one := range all {
+		opaque[one.Principal] = true
+	}
+	if len(all) != 4 || len(opaque) != 4 {
+		t.Errorf("%d decisions are about %d principals", len(all), len(opaque))
 	}
 	d.ok(d.store.Checkpoint(t.Context()))
 	for _, suffix := range []string{"", "-wal"} {
@@ -182,6 +191,13 @@ func TestRevisions(t *testing.T) {
 			d.expect(scope(), "declined", c.revision+1)
 		})
 	}
+}
+
+// What was asked for while something stood is not stored once even its revision is forgotten.
+func TestForgottenRevision(t *testing.T) {
+	d := newDesk(t)
+	d.decides(scope(), ada, true, 3)
+	d.expect(scope(), "nothing", 0)
 }
 
 // Of exchanges that are answered at once one is stored.
@@ -226,7 +242,12 @@ func TestRevoke(t *testing.T) {
 	d.decides(scope(), ada, true, 1) // asked before it was revoked
 	d.expect(scope(), "nothing", 2)
 	for _, v := range []decision.Visitor{{Agent: "agent"}, {User: "@root:ex.org", Via: bridge.ViaAPI}} {
-		d.decides(scope(), "", true, d.recall(scope()).Revision)
+		d.decides(scope(), "", true, d.recall(scope()).Revision) // whoever made it, no agent and no person is nobody
+		for _, nobody := range []decision.Visitor{{Agent: "other"}, {}} {
+			if _, err := d.Revoke(t.Context(), id, nobody); bridge.CodeOf(err) != decision.CodeUnknown {
+				t.Errorf("%+v: %v", nobody, err)
+			}
+		}
 		d.ok(revoke(v))
 	}
 	d.expect(scope(), "nothing", 6)

@@ -56,7 +56,7 @@ func (b *Book) Revoke(ctx context.Context, id ID, v Visitor) (Decision, error) {
 	var d Decision
 	err := b.Store.Atomically(ctx, func(ctx context.Context) (err error) {
 		d, err = b.revoke(ctx, id, func(d Decision) bool {
-			own := v.Agent != "" && d.Agent == v.Agent || v.User != "" && d.Made.By == v.User
+			own := d.Agent == v.Agent || v.User != "" && d.Made.By == v.User
 			return own || b.admit(v) == nil
 		})
 		return err
