@@ -18,7 +18,9 @@ func theQuery(t *testing.T) schema.Query {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var corpus map[string]struct{ Valid []struct{ Content schema.Query } }
+	var corpus map[string]struct {
+		Valid []struct{ Content schema.Query }
+	}
 	if err := json.Unmarshal(raw, &corpus); err != nil {
 		t.Fatal(err)
 	}
