@@ -110,6 +110,13 @@ type Rights struct {
 // Notifier wakes whoever waits for a question, after commit.
 type Notifier interface{ Notify(id QuestionID) }
 
+// Mover is a Feature that keeps something by its conversation.
+type Mover interface {
+	// Moving runs inside the transaction that moves what is pending in a conversation to the one that replaces it. It may
+	// run again for the same ones.
+	Moving(ctx context.Context, from, to ConversationID) error
+}
+
 // Feature hooks into the engine: the queue, the gate, webhooks.
 type Feature interface {
 	// Settling runs inside the transaction that settles q, which already stands as settled, and may add effects.

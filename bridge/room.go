@@ -172,8 +172,8 @@ func (e *Engine) Unanswerable(ctx context.Context, conv ConversationID, reason s
 	})
 }
 
-// Moved posts the pending questions of a conversation once more, in the one that replaces it. Carried ones are not
-// ours to post and stay behind. Both postings stay linked.
+// Moved posts the pending questions of a conversation once more, in the one that replaces it, where features go on with
+// theirs. Carried ones are not ours to post and stay behind. Both postings stay linked.
 func (e *Engine) Moved(ctx context.Context, from, to ConversationID) error {
 	err := e.Store.Atomically(ctx, func(ctx context.Context) error {
 		pending, err := e.Store.PendingIn(ctx, from, manyPending)
@@ -192,12 +192,23 @@ func (e *Engine) Moved(ctx context.Context, from, to ConversationID) error {
 				return err
 			}
 		}
-		return nil
+		return e.moving(ctx, from, to)
 	})
 	if err == nil {
 		e.Owed()
 	}
 	return err
+}
+
+func (e *Engine) moving(ctx context.Context, from, to ConversationID) error {
+	for _, f := range e.Features {
+		if m, ok := f.(Mover); ok {
+			if err := m.Moving(ctx, from, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Changed tells the engine that it changed who is in a conversation, or who may do what there: questions that were held

@@ -31,15 +31,15 @@ type revocations struct{ hooks *hooks }
 // GrantRevoked implements [grant.Events].
 func (r revocations) GrantRevoked(ctx context.Context, g grant.Grant) error {
 	q := g.Question
-	place, err := r.hooks.places.Place(ctx, q.Conversation)
+	place, err := r.hooks.places.Place(ctx, g.Conversation)
 	if err != nil {
 		return err
 	}
-	room := schema.QuestionRoom{ID: string(q.Conversation), Code: orNil(place.Code), Name: orNil(place.Name)}
+	room := schema.QuestionRoom{ID: string(g.Conversation), Code: orNil(place.Code), Name: orNil(place.Name)}
 	shown := dialect.ToGrant(g, room, *g.RevokedAt)
 	shown.CorrelationID = q.CorrelationID
 	return r.hooks.Announce(ctx, bridge.Announcement{
-		Event: schema.EventGrantRevoked, Key: string(q.ID), Conversation: q.Conversation, Question: q.ID, At: *g.RevokedAt,
+		Event: schema.EventGrantRevoked, Key: string(q.ID), Conversation: g.Conversation, Question: q.ID, At: *g.RevokedAt,
 		Body: map[string]any{"grant": shown},
 	})
 }

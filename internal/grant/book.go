@@ -41,7 +41,10 @@ type Parts struct {
 // Book is where grants are written down, looked up and taken back. Its methods may be called at once.
 type Book struct{ Parts }
 
-var _ bridge.Feature = (*Book)(nil)
+var (
+	_ bridge.Feature = (*Book)(nil)
+	_ bridge.Mover   = (*Book)(nil)
+)
 
 // New makes a book of its parts.
 func New(p Parts) *Book {
@@ -67,11 +70,16 @@ func (b *Book) Settling(ctx context.Context, q bridge.Question) error {
 	if !ok || !granted.Grant.Lasts() {
 		return nil
 	}
-	g := Grant{Granted: granted, Question: q}
+	g := Grant{Granted: granted, Question: q, Conversation: q.Conversation}
 	if err := b.add(ctx, &g); err != nil {
 		return err
 	}
 	return b.Store.KeepQuestion(ctx, q.ID, g.keptUntil())
+}
+
+// Moving implements [bridge.Mover]: what was granted in a conversation stands in the one that replaces it.
+func (b *Book) Moving(ctx context.Context, from, to bridge.ConversationID) error {
+	return b.Store.MoveGrants(ctx, from, to)
 }
 
 // idTries is how many ids are tried: of 28 million, the first few are free.
@@ -145,15 +153,16 @@ func (b *Book) Revoke(ctx context.Context, r Revocation) (Grant, error) {
 	return g, nil
 }
 
-// rights reads what a person may do where the grant was given. No copy is good enough to say that somebody is an admin,
+// rights reads what a person may do where the grant stands. No copy is good enough to say that somebody is an admin,
 // or that they are not there.
 func (b *Book) rights(ctx context.Context, g Grant, who bridge.UserID) (bridge.Rights, error) {
-	fresh := g.Option.Requires != ""
-	r, err := b.Gatekeeper.Rights(ctx, g.Question, who, fresh)
+	q, fresh := g.Question, g.Option.Requires != ""
+	q.Conversation = g.Conversation
+	r, err := b.Gatekeeper.Rights(ctx, q, who, fresh)
 	if fresh || err != nil || r.Member {
 		return r, err
 	}
-	return b.Gatekeeper.Rights(ctx, g.Question, who, true)
+	return b.Gatekeeper.Rights(ctx, q, who, true)
 }
 
 func unread(err error) error {
@@ -198,7 +207,7 @@ func (b *Book) revoke(ctx context.Context, r Revoking) (g Grant, revoked bool, e
 func (b *Book) told(ctx context.Context, g Grant, via bridge.Via, event bridge.InteractionID) {
 	zerolog.Ctx(ctx).Info().Str("grant_id", string(g.ID)).Str("question_id", string(g.Question.ID)).Msg("Grant revoked")
 	b.Auditor.Record(ctx, bridge.AuditRecord{
-		At: *g.RevokedAt, Action: bridge.AuditGrantRevoked, Question: g.Question.ID, Conversation: g.Question.Conversation,
+		At: *g.RevokedAt, Action: bridge.AuditGrantRevoked, Question: g.Question.ID, Conversation: g.Conversation,
 		Agent: g.Question.Asker, User: g.RevokedBy, Via: via, Event: event, Origin: bridge.OriginOf(ctx),
 	})
 	b.Owed()

@@ -44,7 +44,7 @@ func (b *Book) Prepare(ctx context.Context, c bridge.Command) (any, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case g.Question.Conversation != c.Conversation: // of which nobody here is to hear
+	case g.Conversation != c.Conversation: // of which nobody here is to hear
 		return nil, nil
 	}
 	rights, err := b.rights(ctx, g, c.By)
@@ -87,7 +87,7 @@ func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandRe
 // mostListed is how many grants one message lists.
 const mostListed = 30
 
-// listed is for everybody in the room, where each of them was given.
+// listed is for everybody in the room, where each of them stands.
 func (b *Book) listed(ctx context.Context, conv bridge.ConversationID) (*bridge.CommandReply, error) {
 	all, more, err := b.List(ctx, Listing{Conversations: []bridge.ConversationID{conv}, State: Active, Limit: mostListed})
 	if err != nil {
@@ -112,7 +112,7 @@ func inRoom(g Grant) texts.Granted {
 func (b *Book) refused(ctx context.Context, p permitted, c bridge.Command) {
 	q := p.grant.Question
 	b.Auditor.Record(ctx, bridge.AuditRecord{
-		At: b.Clock.Now(), Action: bridge.AuditRevokeRefused, Question: q.ID, Conversation: q.Conversation, Agent: q.Asker, User: c.By,
+		At: b.Clock.Now(), Action: bridge.AuditRevokeRefused, Question: q.ID, Conversation: c.Conversation, Agent: q.Asker, User: c.By,
 		Via: bridge.ViaReply, Code: p.refusal.Code, Event: c.ID, Origin: bridge.OriginOf(ctx),
 	})
 }

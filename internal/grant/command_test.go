@@ -216,3 +216,24 @@ func TestListingInTheRoom(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 }
+
+// Where a room goes on in another one, its grants do: there they are taken back, by whoever is there.
+func TestGrantsMoveWithTheirRoom(t *testing.T) {
+	r := newRig(t)
+	g := r.given(alice, "run")
+	r.ok(r.engine.Moved(t.Context(), room, "!dev:example.org"))
+	r.people.elsewhere = map[bridge.UserID]bridge.Rights{carol: {Member: true}}
+	if _, err := r.revoke(g, alice); bridge.CodeOf(err) != grant.CodeUnknown {
+		t.Errorf("who stayed behind: %v", err)
+	}
+	if got := r.told(r.says(alice, room, "!revoke "+string(g.ID))); got != texts.NothingNamed {
+		t.Errorf("in the old room: %q", got)
+	}
+	if got := r.told(r.says(carol, "!dev:example.org", "!grants")); !strings.Contains(got, string(g.ID)) {
+		t.Errorf("listed %q", got)
+	}
+	r.told(r.says(carol, "!dev:example.org", "!revoke "+string(g.ID)))
+	if got := r.stored(g); got.RevokedBy != carol || r.wires.told[0].Conversation != "!dev:example.org" || r.audit.records[len(r.audit.records)-1].Conversation != "!dev:example.org" {
+		t.Errorf("it is %+v", got)
+	}
+}

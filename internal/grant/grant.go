@@ -37,10 +37,12 @@ const (
 // Grant is what one answer granted, for longer than once.
 type Grant struct {
 	bridge.Granted
-	ID        ID
-	Question  bridge.Question // whose answer gave it
-	RevokedAt *time.Time
-	RevokedBy bridge.UserID // "" while nobody has
+	ID       ID
+	Question bridge.Question // whose answer gave it
+	// Conversation is where it stands: where its question was asked, or in what has replaced that since.
+	Conversation bridge.ConversationID
+	RevokedAt    *time.Time
+	RevokedBy    bridge.UserID // "" while nobody has
 }
 
 // State is how the grant stands at a time. What was revoked before it lapsed stays revoked.

@@ -22,6 +22,8 @@ type Store interface {
 	// RevokeGrant takes a grant back by one conditional update: revoked is false, and nothing changed, where somebody did
 	// already, or it had lapsed by then.
 	RevokeGrant(ctx context.Context, r Revoking) (revoked bool, err error)
+	// MoveGrants makes the grants of a conversation those of another one.
+	MoveGrants(ctx context.Context, from, to bridge.ConversationID) error
 	// KeepQuestion says when a question may be forgotten, in place of what was said before.
 	KeepQuestion(ctx context.Context, id bridge.QuestionID, until time.Time) error
 }

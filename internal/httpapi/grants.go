@@ -85,7 +85,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request, t bridge.Token) 
 func (s *server) grantView(ctx context.Context) func(grant.Grant) schema.Grant {
 	rooms, now := s.views(ctx, ""), s.Clock.Now()
 	return func(g grant.Grant) schema.Grant {
-		return dialect.ToGrant(g, *rooms.room(g.Question.Conversation), now)
+		return dialect.ToGrant(g, *rooms.room(g.Conversation), now)
 	}
 }
 

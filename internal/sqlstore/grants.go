@@ -16,7 +16,7 @@ var _ grant.Store = (*Store)(nil)
 // AddGrant implements [grant.Store].
 func (s *Store) AddGrant(ctx context.Context, g grant.Grant) (added bool, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, insertGrant, g.ID, g.Question.ID, g.Question.Asker, g.Question.Conversation, g.At, g.Until)
+		n, err := s.exec(ctx, insertGrant, g.ID, g.Question.ID, g.Question.Asker, g.Conversation, g.At, g.Until)
 		added = n == 1
 		return err
 	})
@@ -32,14 +32,15 @@ const insertGrant = `
 
 // grantColumns have names of their own beside those of questions.
 const (
-	grantColumns  = `grant_id, revoked_at, revoked_by, ` + questionColumns
-	selectGrants  = `SELECT ` + grantColumns + ` FROM (SELECT id AS grant_id, question AS granted_by, revoked_at, revoked_by, given_at FROM grants WHERE `
+	grantColumns = `grant_id, stands_in, revoked_at, revoked_by, ` + questionColumns
+	selectGrants = `SELECT ` + grantColumns + ` FROM (SELECT id AS grant_id, question AS granted_by, conversation AS stands_in, revoked_at, revoked_by, given_at
+		FROM grants WHERE `
 	joinQuestions = `) g JOIN questions ON questions.id = g.granted_by`
 	selectGrant   = selectGrants + `id = $1` + joinQuestions
 )
 
 func scanGrant(row dbutil.Scannable) (g grant.Grant, err error) {
-	g.Question, err = scanQuestion(behind{row, []any{text(&g.ID), maybeMoment(&g.RevokedAt), text(&g.RevokedBy)}})
+	g.Question, err = scanQuestion(behind{row, []any{text(&g.ID), text(&g.Conversation), maybeMoment(&g.RevokedAt), text(&g.RevokedBy)}})
 	if err == nil {
 		g.Granted, _ = g.Question.Granted()
 	}
@@ -129,6 +130,14 @@ func (s *Store) RevokeGrant(ctx context.Context, r grant.Revoking) (revoked bool
 }
 
 const revokeGrant = `UPDATE grants SET revoked_at = $2, revoked_by = $3 WHERE id = $1 AND revoked_at IS NULL AND (lapses_at IS NULL OR lapses_at > $2)`
+
+// MoveGrants implements [grant.Store].
+func (s *Store) MoveGrants(ctx context.Context, from, to bridge.ConversationID) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		_, err := s.exec(ctx, `UPDATE grants SET conversation = $2 WHERE conversation = $1`, from, to)
+		return err
+	})
+}
 
 // KeepQuestion implements [grant.Store].
 func (s *Store) KeepQuestion(ctx context.Context, id bridge.QuestionID, until time.Time) error {

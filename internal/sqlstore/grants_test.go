@@ -31,7 +31,7 @@ func granted(t *testing.T, s *sqlstore.Store, n int, changes ...func(*bridge.Que
 		Choice: bridge.Choice{Items: []bridge.ItemChoice{{Selected: []bridge.OptionID{"always"}}}}, Meaning: bridge.Approve, Grant: bridge.GrantAlways,
 		By: bridge.Responder{ID: "@alice:example.org"}, At: at,
 	}}))(t)
-	g := grant.Grant{ID: grant.ID(fmt.Sprintf("g%05d", n)), Question: q}
+	g := grant.Grant{ID: grant.ID(fmt.Sprintf("g%05d", n)), Question: q, Conversation: q.Conversation}
 	g.Granted, _ = q.Granted()
 	equal(t, "added", must(s.AddGrant(t.Context(), g))(t), true)
 	return g
@@ -129,6 +129,16 @@ func TestGrantStore(t *testing.T) {
 				another, elsewhere, always, all[0], all[1], all[2], all[4])
 			if _, _, err := s.ListGrants(t.Context(), grant.Listing{Asker: "agent", Cursor: "x"}); bridge.CodeOf(err) != bridge.CodeInvalidCursor {
 				t.Errorf("a cursor of nobody: %v", err)
+			}
+		},
+		"a grant moves to where its room goes on, and its question stays": func(t *testing.T, s *sqlstore.Store) {
+			a, b, other := granted(t, s, 1), granted(t, s, 2), granted(t, s, 3, in("!other:example.org"))
+			noError(t, s.MoveGrants(t.Context(), room, "!new:example.org"))
+			listed(t, s, grant.Listing{Conversations: []bridge.ConversationID{room}})
+			listed(t, s, grant.Listing{Conversations: []bridge.ConversationID{"!new:example.org"}}, b, a)
+			listed(t, s, grant.Listing{Conversations: []bridge.ConversationID{"!other:example.org"}}, other)
+			if got := must(s.Grant(t.Context(), a.ID))(t); got.Conversation != "!new:example.org" || got.Question.Conversation != room {
+				t.Errorf("it stands in %s, asked in %s", got.Conversation, got.Question.Conversation)
 			}
 		},
 		"of those who take a grant back at once, one does": func(t *testing.T, s *sqlstore.Store) {
