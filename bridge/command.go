@@ -19,7 +19,7 @@ type Commander interface {
 	Commands() []string
 	// Command does what somebody asked for and says what they are told; nil for a command that is for somebody else with
 	// the same name. It runs inside the transaction that finishes the interaction: it may add effects, it talks to
-	// nobody, and it may run again when the database gave way.
+	// nobody but by [AfterCommit], and it may run again when the database gave way.
 	Command(ctx context.Context, c Command) (*CommandReply, error)
 }
 
@@ -48,8 +48,6 @@ type CommandReply struct {
 	Text string
 	// Private is for what nobody but the person is to read: where others are present too, it goes to them alone.
 	Private bool
-	// Committed is called once what the command did is stored; nil for nothing. What is recorded or woken then is so once.
-	Committed func(ctx context.Context) `json:"-"`
 }
 
 // AddressedReply is a reply on its way to the person who gave a command.
@@ -142,9 +140,6 @@ func (e *Engine) obey(ctx context.Context, in Interaction, c Command) (err error
 		return err
 	}
 	zerolog.Ctx(ctx).Info().Str("command", c.Name).Msg("Command")
-	if reply.Committed != nil {
-		reply.Committed(ctx)
-	}
 	e.Owed()
 	return nil
 }

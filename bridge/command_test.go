@@ -35,10 +35,11 @@ func (c *commander) Command(ctx context.Context, cmd bridge.Command) (*bridge.Co
 		return nil, err
 	}
 	c.got = append(c.got, cmd)
-	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions", Committed: func(ctx context.Context) {
-		_, owed, err := c.store.NextEffect(ctx)
+	bridge.AfterCommit(ctx, func() {
+		_, owed, err := c.store.NextEffect(context.Background())
 		c.stored = append(c.stored, owed && err == nil)
-	}}, nil
+	})
+	return &bridge.CommandReply{Text: c.letter + " did " + cmd.Name, Private: cmd.Name == "decisions"}, nil
 }
 
 func newCommandBench(t *testing.T) (b *bench, decisions, grants *commander) {

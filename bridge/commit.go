@@ -24,7 +24,8 @@ func (d *Deferred) Run() {
 type deferredKey struct{}
 
 // AfterCommit does f once the transaction of ctx is committed, if it is, and at once where ctx has none. It is how those
-// who act in the transaction of somebody else tell of what they did.
+// who act in the transaction of somebody else tell of what they did. f must not use a store by that ctx, whose transaction
+// is over by then.
 func AfterCommit(ctx context.Context, f func()) {
 	if d, ok := ctx.Value(deferredKey{}).(*Deferred); ok {
 		d.then = append(d.then, f)

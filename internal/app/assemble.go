@@ -11,12 +11,10 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
-	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
 	"superpipeline.dev/question-bridge/internal/outbox"
-	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 	"superpipeline.dev/question-bridge/internal/sweep"
 	"superpipeline.dev/question-bridge/internal/wait"
@@ -92,50 +90,32 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rationed, hosts, err := newQueue(cfg, store, clock, b.hooks)
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	hosting, err := newHosting(cfg, b, clock)
-	if err != nil {
-		return nil, err
-	}
-	grants := b.newGrants(cfg, clock, auditor)
-	decisions, err := b.newDecisions(ctx, cfg, auditor)
+	extra, err := b.newFeatures(ctx, cfg, clock, auditor)
 	if err != nil {
 		return nil, err
 	}
 	b.hooks.observe(b.metrics.Webhook)
 	b.sweeper = &sweep.Sweeper{Deadlines: deadlines{store}, Clock: clock, Batch: 1000, Chores: slices.Concat(chores(store), b.hooks.chores(b.roomOf),
-		queueChores(cfg, store), decisionChores(store), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
-	gated, err := b.newCollector(ctx, cfg, decisions, clock)
-	if err != nil {
-		return nil, err
-	}
+		extra.chores(cfg, b), []sweep.Chore{{Name: "read the signing key", Every: keysReread, Do: keys.reread}})}
 	engine = bridge.NewEngine(bridge.Parts{
 		Store: store, Channel: b.channel, Gatekeeper: b.channel, Notifier: b.hub, Clock: clock, Certifier: keys,
 		Unthreaded: bridge.Unthreaded(cfg.Replies.Unthreaded), ByReply: bridge.ByReply(cfg.Approvals.ByReply),
 		OpenIDMayApprove: cfg.Auth.OpenID.MayApprove,
-		Features:         append(b.hooks.features(), rationed, hosting.feature, grants, gated),
-		Commanders:       []bridge.Commander{queueCommand(cfg, store), decisions, grants},
-		Quota:            quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
+		Features:         append(b.hooks.features(), extra.settling()...), Commanders: extra.commanders(),
+		Quota: quota(cfg), Owed: b.owed, Deadline: b.sweeper.Deadline, Observer: b.metrics, Auditor: auditor,
 	})
-	rationed.Asker, rationed.Withdrawer, gated.Rooms = engine, engine, engine
-	b.receiver, b.sweeper.Expirer, b.outbox.Kinds = engine, expirers{engine, gated}, kinds(engine)
-	b.outbox.Kinds[host.EffectSubmit] = hosting.submissions()
-	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: rationed, Backoff: time.Second, MaxBackoff: time.Minute}
+	b.receiver, b.outbox.Kinds = engine, kinds(engine)
+	extra.meet(engine, b)
 	b.api = httpapi.Config{
 		Engine: engine, Tokens: store, Rooms: rooms{b.channel, b.hooks.places}, Hub: b.hub, Agents: agentNames(cfg), Log: opts.Log, Clock: clock,
-		Keys: keys.list, SignIn: signIn, Queue: rationed, Callbacks: hosts, Grants: grants, Decisions: decisions, Host: hosting.with(engine), Gates: gated,
-		Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor,
-		Observe: b.requested,
+		Keys: keys.list, SignIn: signIn, Limits: limits(cfg), Proxies: proxies(cfg), Audit: auditor, Observe: b.requested,
 		Checks: []httpapi.Check{
 			{Name: "database", Run: store.Ping},
 			{Name: "homeserver", Run: b.channel.Reach},
 			{Name: "inbox", Run: func(ctx context.Context) error { return inboxFlows(ctx, store, clock.Now()) }},
 		},
 	}
+	extra.serve(&b.api)
 	return b, nil
 }
 

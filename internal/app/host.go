@@ -38,12 +38,6 @@ func newHosting(cfg config.Config, b *parts, clock bridge.Clock) (hosting, error
 	}, nil
 }
 
-// with gives the host role its engine.
-func (h hosting) with(engine *bridge.Engine) *host.Host {
-	h.host.Engine = engine
-	return h.host
-}
-
 // submissions says how answers are submitted: until the query expires, which the submitter minds.
 func (h hosting) submissions() outbox.Kind {
 	return outbox.Kind{Handler: h.submitter, Backoff: 2 * time.Second, MaxBackoff: time.Minute}

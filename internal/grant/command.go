@@ -68,7 +68,8 @@ func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandRe
 	case !ok:
 		return nil, nil
 	case p.refusal != nil:
-		return &bridge.CommandReply{Text: p.refusal.Reason, Committed: func(ctx context.Context) { b.refused(ctx, p, c) }}, nil
+		bridge.AfterCommit(ctx, func() { b.refused(ctx, p, c) })
+		return &bridge.CommandReply{Text: p.refusal.Reason}, nil
 	}
 	g, revoked, err := b.revoke(ctx, Revoking{Grant: p.grant.ID, By: c.By, At: b.Clock.Now()})
 	if err != nil {
@@ -77,7 +78,8 @@ func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandRe
 	shown := inRoom(g)
 	switch {
 	case revoked:
-		return &bridge.CommandReply{Text: shown.GrantRevoked(), Committed: func(ctx context.Context) { b.told(ctx, g, bridge.ViaReply, c.ID) }}, nil
+		bridge.AfterCommit(ctx, func() { b.told(ctx, g, bridge.ViaReply, c.ID) })
+		return &bridge.CommandReply{Text: shown.GrantRevoked()}, nil
 	case g.RevokedAt != nil:
 		return &bridge.CommandReply{Text: shown.RevokedAlready(schema.ShownLine(string(g.RevokedBy)), *g.RevokedAt)}, nil
 	}

@@ -39,9 +39,8 @@ func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandRe
 	if err != nil {
 		return nil, err
 	}
-	return &bridge.CommandReply{Text: texts.DecisionRevoked(string(id)), Private: true, Committed: func(ctx context.Context) {
-		b.revoked(ctx, d, Visitor{User: c.By, Via: bridge.ViaReply}, c.ID)
-	}}, nil
+	bridge.AfterCommit(ctx, func() { b.revoked(ctx, d, Visitor{User: c.By, Via: bridge.ViaReply}, c.ID) })
+	return &bridge.CommandReply{Text: texts.DecisionRevoked(string(id)), Private: true}, nil
 }
 
 // mostListed is how many decisions one message lists.

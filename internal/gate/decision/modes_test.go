@@ -135,9 +135,6 @@ func (d *desk) command(who bridge.UserID, words ...string) *bridge.CommandReply 
 	d.t.Helper()
 	reply, err := d.Command(d.t.Context(), bridge.Command{ID: "$command", Name: words[0], Args: words[1:], By: who, Conversation: "!ops:ex.org"})
 	d.ok(err)
-	if reply != nil && reply.Committed != nil {
-		reply.Committed(d.t.Context())
-	}
 	return reply
 }
 
