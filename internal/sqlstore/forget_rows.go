@@ -191,7 +191,6 @@ func (f *forgetting) rows(ctx context.Context) error {
 		{&f.found.Tokens, `tokens`, `user_id = $1`},
 		{&f.found.Asks, `queue_person_asks`, `whom = $1`},
 		{&f.found.Gates, `gates`, `principal_id = $1 AND state NOT IN ('open', 'approved')`},
-		{&f.found.Gates, `host_queries`, `principal_id = $1 AND status <> 'submitting' AND question IN (SELECT id FROM questions WHERE state <> 'pending')`},
 	} {
 		if err := f.erase(ctx, r.count, some{table: r.table, where: r.where, args: []any{f.ID}}); err != nil {
 			return err
@@ -205,6 +204,15 @@ func (f *forgetting) decisions(ctx context.Context) error {
 	return f.erase(ctx, &f.found.Decisions, some{
 		table: `decisions`, where: `decided_by = $1`, args: []any{f.ID},
 		set: `revision = revision + 1, emptied_at = created_at, approved = NULL, decided_by = NULL, created_at = NULL, gate = NULL`,
+	})
+}
+
+// queries empties those about them that were handed in and have ended. That they were asked stays, or they would be asked
+// again.
+func (f *forgetting) queries(ctx context.Context) error {
+	return f.erase(ctx, &f.found.Gates, some{
+		table: `host_queries`, set: `principal_id = '', query = '{}', next_query = NULL, next_query_id = NULL`, args: []any{f.ID},
+		where: `principal_id = $1 AND status <> 'submitting' AND question IN (SELECT id FROM questions WHERE state <> 'pending')`,
 	})
 }
 
