@@ -89,7 +89,7 @@ func TestDecisionsInARoom(t *testing.T) {
 	send(s.bob, s.room, "!revoke "+kept.ID)
 	s.says(s.bob, s.room, is(texts.NothingNamed))
 	send(s.alice, s.room, "!revoke "+kept.ID)
-	s.says(s.bob, s.room, is(texts.DecisionRevoked(kept.ID)))
+	s.says(s.alice, direct, is(texts.DecisionRevoked(kept.ID)))
 	if now, err := book.Recall(s.ctx, made.Scope); err != nil || now.ID != "" || now.Revision != 2 {
 		t.Errorf("remembered: %+v, %v", now, err)
 	}

@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/httpapi"
@@ -239,5 +242,52 @@ func TestTakingBackHasAPace(t *testing.T) {
 	for path, secret := range map[string]string{decisions: b.dana, agentDecisions: b.gates} {
 		b.revoke(path, "d22222", secret)
 		b.problem(b.revoke(path, "d22222", secret), http.StatusTooManyRequests, "rate_limited")
+	}
+}
+
+// The SDK's calls, of an agent, a person and an admin.
+func TestDecisionsOverTheSDK(t *testing.T) {
+	b := newMemoryBook(t, sqlite(t))
+	danas, sams, last := b.decides("@dana:example.org", "one"), b.decides("@sam:example.org", "two"), b.decides("@sam:example.org", "three")
+	agent, err := client.New(client.Config{Server: b.url, Token: b.gates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := func(who bridge.UserID) *client.Responder {
+		r, err := client.NewResponder(client.Config{Server: b.url, Token: b.person(who)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	dana, sam, root := person("@dana:example.org"), person("@sam:example.org"), person(admin)
+	lists := func(want []string, found iter.Seq2[*schema.Decision, error]) {
+		t.Helper()
+		var ids []string
+		for d, err := range found {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, d.ID)
+		}
+		if !slices.Equal(ids, want) {
+			t.Errorf("lists %v, want %v", ids, want)
+		}
+	}
+	lists([]string{last, sams, danas}, agent.Decisions(t.Context()))
+	lists([]string{danas}, dana.Decisions(t.Context()))
+	lists([]string{last, sams, danas}, root.AllDecisions(t.Context()))
+	for id, revoke := range map[string]func(context.Context, string) (*schema.Decision, error){
+		danas: dana.RevokeDecision, sams: root.RevokeDecision, last: agent.RevokeDecision,
+	} {
+		if d, err := revoke(t.Context(), id); err != nil || d.ID != id {
+			t.Errorf("%s: %+v, %v", id, d, err)
+		}
+	}
+	lists(nil, agent.Decisions(t.Context()))
+	for _, err := range sam.AllDecisions(t.Context()) {
+		if refused := (*client.Error)(nil); !errors.As(err, &refused) || refused.Code != "admins_only" {
+			t.Errorf("who is no admin: %v", err)
+		}
 	}
 }

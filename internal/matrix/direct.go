@@ -50,8 +50,13 @@ func (s *Service) findDirect(ctx context.Context, with bridge.UserID, sealed boo
 
 // isDirect is true of a room that the bot has made and shares with the person alone, or will once they come.
 func (v view) isDirect(with bridge.UserID) bool {
-	there := v.members[with].membership
-	return v.create != nil && v.create.Sender == v.bot && v.tombstone == nil && v.others(true) == 1 && (there == "join" || there == "invite")
+	return v.create != nil && v.create.Sender == v.bot && v.tombstone == nil && v.isOnly(with)
+}
+
+// isOnly says whether a person, who is joined or invited, is the only one besides the bot.
+func (v view) isOnly(who bridge.UserID) bool {
+	there := v.members[who].membership
+	return v.others(true) == 1 && (there == "join" || there == "invite")
 }
 
 // makeDirect makes a room as clients make direct ones, and invites the person.

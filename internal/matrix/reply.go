@@ -29,7 +29,7 @@ func (s *Service) Reply(ctx context.Context, r bridge.AddressedReply, key string
 		return nil
 	case err != nil:
 		return err
-	case !r.Private || v.others(true) <= 1:
+	case !r.Private || v.isOnly(r.To):
 		return s.reply(ctx, r, r.Text, key)
 	}
 	direct, err := s.directRoom(ctx, r.To, v.encrypted, key+privatePart)

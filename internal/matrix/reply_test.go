@@ -140,6 +140,36 @@ func TestPrivateReplyAlone(t *testing.T) {
 	}
 }
 
+// Who has left meanwhile leaves nothing private to the one who stays.
+func TestPrivateReplyToOneWhoLeft(t *testing.T) {
+	r := newCommandRig(t, nil)
+	r.server.addRoom("!two:ex.org", "@dana:ex.org")
+	r.put("1", strings.ReplaceAll(r.says("@dana:ex.org", "m.room.message", `{"msgtype":"m.text","body":"!decisions"}`), room, "!two:ex.org"))
+	r.work()
+	r.moves("@sam:ex.org", "join", "!two:ex.org")
+	r.moves("@dana:ex.org", "leave", "!two:ex.org")
+	r.pump()
+	r.expectSaid("!two:ex.org", texts.ToldInPrivate)
+	r.expectSaid("!direct1:ex.org", listed)
+}
+
+// A room in which the bot may not write hears nothing, and nothing is owed to it for ever.
+func TestReplyWhereTheBotMayNotWrite(t *testing.T) {
+	r := newCommandRig(t, nil)
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !strings.Contains(req.URL.Path, "/send/") {
+			return false
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"errcode":"M_FORBIDDEN","error":"no"}`))
+		return true
+	})
+	if waiting := r.command("@dana:ex.org", "!queue"); len(waiting) > 0 {
+		t.Errorf("waiting: %v", waiting)
+	}
+	r.expectSaid(room)
+}
+
 // A private reply goes to a direct room where others are present. The room is found again, also by a new process, until
 // the person has left it or somebody else has come.
 func TestPrivateReply(t *testing.T) {

@@ -41,13 +41,14 @@ func scanDecision(row dbutil.Scannable) (d decision.Decision, err error) {
 
 // DecisionUnder implements [decision.Store].
 func (s *Store) DecisionUnder(ctx context.Context, k decision.Key) (d decision.Decision, ok bool, err error) {
-	d, ok, err = first(ctx, s, scanDecision, `SELECT `+decisionColumns+` FROM decisions
-		WHERE agent = $1 AND requester = $2 AND purpose = $3 AND principal = $4`+s.holdRow(ctx), k.Agent, k.Requester, k.Purpose, k.Principal[:])
+	d, ok, err = first(ctx, s, scanDecision, decisionUnder+s.holdRow(ctx), k.Agent, k.Requester, k.Purpose, k.Principal[:])
 	if err != nil {
 		return d, false, fmt.Errorf("decision of %s: %w", k.Agent, err)
 	}
 	return d, ok, nil
 }
+
+const decisionUnder = `SELECT ` + decisionColumns + ` FROM decisions WHERE agent = $1 AND requester = $2 AND purpose = $3 AND principal = $4`
 
 // Decision implements [decision.Store].
 func (s *Store) Decision(ctx context.Context, id decision.ID) (decision.Decision, error) {

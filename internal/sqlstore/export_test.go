@@ -5,6 +5,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
+	"superpipeline.dev/question-bridge/internal/gate/decision"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -118,8 +119,21 @@ func HotGateQueries() map[string]string {
 		}
 		return query
 	}
+	decided := func(l decision.Listing) string {
+		query, _, err := decisionListing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
 	cursor := bridge.Place{ID: "g"}.Cursor()
 	return map[string]string{
+		"decision":            decisionUnder,
+		"list an agent's":     decided(decision.Listing{Agent: "agent", Cursor: cursor}),
+		"list a person's":     decided(decision.Listing{By: "@ada:ex.org", Cursor: cursor}),
+		"list all":            decided(decision.Listing{Cursor: cursor}),
+		"use":                 addUse,
+		"forget decisions":    forgetEmptied,
 		"gate":                selectGate,
 		"gate of a request":   gateOfRequest,
 		"gate of a query":     gateOfQuery,

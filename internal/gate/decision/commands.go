@@ -19,7 +19,8 @@ const (
 // Commands implements [bridge.Commander].
 func (b *Book) Commands() []string { return []string{CommandList, CommandRevoke} }
 
-// Command implements [bridge.Commander]: a person sees what they decided, and takes it back.
+// Command implements [bridge.Commander]: a person sees what they decided, and takes it back. What they decide is nobody
+// else's business, nor that they did.
 func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandReply, error) {
 	if c.Name == CommandList {
 		return b.list(ctx, c.By)
@@ -39,13 +40,12 @@ func (b *Book) Command(ctx context.Context, c bridge.Command) (*bridge.CommandRe
 		return nil, err
 	}
 	bridge.AfterCommit(ctx, func() { b.revoked(ctx, d, Visitor{User: c.By, Via: bridge.ViaReply}, c.ID) })
-	return &bridge.CommandReply{Text: texts.DecisionRevoked(string(id))}, nil
+	return &bridge.CommandReply{Text: texts.DecisionRevoked(string(id)), Private: true}, nil
 }
 
 // mostListed is how many decisions one message lists.
 const mostListed = 30
 
-// list is for the person alone: what they decide is nobody else's business.
 func (b *Book) list(ctx context.Context, who bridge.UserID) (*bridge.CommandReply, error) {
 	all, more, err := b.OfPerson(ctx, who, Listing{Limit: mostListed})
 	if err != nil {

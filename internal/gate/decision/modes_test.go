@@ -171,7 +171,7 @@ func TestCommands(t *testing.T) {
 		t.Errorf("in a room, an admin is a person like others: %+v", got)
 	}
 	d.expect(scope(), "approved", 1)
-	if got := d.command(ada, "revoke", strings.ToUpper(mine.ID)); got == nil || got.Private || !strings.Contains(got.Text, mine.ID) {
+	if got := d.command(ada, "revoke", strings.ToUpper(mine.ID)); got == nil || !got.Private || !strings.Contains(got.Text, mine.ID) {
 		t.Errorf("revoked: %+v", got)
 	}
 	d.expect(scope(), "nothing", 2)
