@@ -14,7 +14,7 @@ import (
 // Poll is one poll of a wait that goes on.
 type Poll struct {
 	ID       string        // of the question that is waited for
-	Question *Question     // as it stands, still pending; nil when the poll failed
+	Question *Question     // as it stands, still pending or being submitted; nil when the poll failed
 	Err      error         // why the poll failed; nil when it did not
 	RetryIn  time.Duration // until the next poll
 }
@@ -33,7 +33,7 @@ var defaultPace = pace{
 	firstRetry: 500 * time.Millisecond, lastRetry: 30 * time.Second, longest: 5 * time.Minute,
 }
 
-// Await waits until the question ends and says how. It polls for as long as that takes: a lost connection, a restart of
+// Await waits until the question ends, and the answer to a query is submitted, and says how. It polls for as long as that takes: a lost connection, a restart of
 // the server, 429, any 5xx and a response that cannot be read are tried again, at growing intervals of at most 30
 // seconds, or when Retry-After says (5 minutes at most).
 //
@@ -59,7 +59,7 @@ func (c *Client) Await(ctx context.Context, id string) (*Outcome, error) {
 		poll := Poll{ID: id, Question: q, Err: err}
 		switch failure = err; {
 		case err == nil:
-			if o, ok := q.Outcome(); ok {
+			if o, ok := q.Outcome(); ok && !q.submitting() {
 				return o, nil
 			}
 			failures = 0

@@ -21,6 +21,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
@@ -72,6 +73,13 @@ var deaths = map[string]func(b *parts){
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
 	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"submission": func(b *parts) {
+		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dying{}}
+	},
+	"receipt": receiptLost,
+	"handed over": func(b *parts) {
+		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dyingAfter{b.outbox.Kinds[host.EffectSubmit].Handler}}
+	},
 	// Nobody dies here: for whoever signed in before, time has passed.
 	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
 
