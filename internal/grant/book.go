@@ -77,6 +77,11 @@ func (b *Book) Settling(ctx context.Context, q bridge.Question) error {
 	return b.Store.KeepQuestion(ctx, q.ID, g.keptUntil())
 }
 
+// Expiring implements [bridge.Selective]: nothing is granted where nobody answered.
+func (*Book) Expiring(context.Context, []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return nil, nil
+}
+
 // Moving implements [bridge.Mover]: what was granted in a conversation stands in the one that replaces it.
 func (b *Book) Moving(ctx context.Context, from, to bridge.ConversationID) error {
 	return b.Store.MoveGrants(ctx, from, to)
