@@ -33,6 +33,11 @@ func (s *Store) GateOfQuestion(ctx context.Context, id bridge.QuestionID) (colle
 	return s.findGate(ctx, gateOfQuestion, id)
 }
 
+// GatesOfQuestions implements [collector.Store].
+func (s *Store) GatesOfQuestions(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return s.questionsIn(ctx, "gates", ids)
+}
+
 const (
 	selectGate     = `SELECT ` + gateColumns + ` FROM gates WHERE id = $1 AND agent = $2`
 	gateOfRequest  = `SELECT ` + gateColumns + ` FROM gates WHERE agent = $1 AND conversation = $2 AND request_key = $3`

@@ -175,3 +175,8 @@ func (f *Feature) Settling(ctx context.Context, q bridge.Question) error {
 	}
 	return f.Store.AddEffects(ctx, bridge.Effect{Kind: EffectSubmit, Question: q.ID, Lane: lane, Key: string(id), Due: *q.SettledAt})
 }
+
+// Expiring implements [bridge.Selective]: nothing is submitted where nobody answered.
+func (*Feature) Expiring(context.Context, []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return nil, nil
+}
