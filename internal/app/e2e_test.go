@@ -189,6 +189,12 @@ func newStageOn(t *testing.T, d config.Database) *stage {
 func newStageOf(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
 	t.Parallel()
+	return newStageBeside(t, change)
+}
+
+// newStageBeside starts one more of them in a test.
+func newStageBeside(t *testing.T, change func(*config.Config)) *stage {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx}
