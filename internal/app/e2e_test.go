@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -86,20 +85,6 @@ var deaths = map[string]func(b *parts){
 	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
 
 	"webhooked": func(b *parts) { b.hooks.replace(func(h outbox.Handler) outbox.Handler { return dyingAfter{h} }) },
-}
-
-// mute dies once the API has answered on a path, before anybody hears it.
-func mute(path string) func(http.Handler) http.Handler {
-	return func(api http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasPrefix(r.URL.Path, path) {
-				api.ServeHTTP(w, r)
-				return
-			}
-			api.ServeHTTP(httptest.NewRecorder(), r)
-			_ = die()
-		})
-	}
 }
 
 type dying struct{}

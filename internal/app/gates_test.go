@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -142,4 +143,18 @@ func TestKilledBetweenAcceptanceAndReceipt(t *testing.T) {
 			t.Errorf("told %s", event)
 		}
 	})
+}
+
+// mute dies once the API has answered on a path, before anybody hears it.
+func mute(path string) func(http.Handler) http.Handler {
+	return func(api http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasPrefix(r.URL.Path, path) {
+				api.ServeHTTP(w, r)
+				return
+			}
+			api.ServeHTTP(httptest.NewRecorder(), r)
+			_ = die()
+		})
+	}
 }
