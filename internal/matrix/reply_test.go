@@ -207,6 +207,7 @@ func TestPrivateReply(t *testing.T) {
 	r.expectSaid(direct(3), listed)
 	r.expectSaid(direct(4), listed)
 	closed := r.server.stateEvent("m.room.tombstone", "", "@dana:ex.org", map[string]any{"replacement_room": ""})
+	r.server.rooms[direct(4)].state = append(r.server.rooms[direct(4)].state, closed)
 	r.put("closed", strings.ReplaceAll(r.echo(closed), room, direct(4)))
 	r.work()
 	r.command("@dana:ex.org", "!decisions")
