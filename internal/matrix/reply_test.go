@@ -206,7 +206,7 @@ func TestPrivateReply(t *testing.T) {
 	r.command("@dana:ex.org", "!decisions")
 	r.expectSaid(direct(3), listed)
 	r.expectSaid(direct(4), listed)
-	closed := r.server.stateEvent("m.room.tombstone", "", "@dana:ex.org", map[string]any{"replacement_room": ""})
+	closed := r.server.stateEvent("m.room.tombstone", "", "@dana:ex.org", map[string]any{"replacement_room": "!later:ex.org"})
 	r.server.rooms[direct(4)].state = append(r.server.rooms[direct(4)].state, closed)
 	r.put("closed", strings.ReplaceAll(r.echo(closed), room, direct(4)))
 	r.work()
