@@ -116,9 +116,3 @@ type Mover interface {
 	// run again for the same ones.
 	Moving(ctx context.Context, from, to ConversationID) error
 }
-
-// Feature hooks into the engine: the queue, the gate, webhooks.
-type Feature interface {
-	// Settling runs inside the transaction that settles q, which already stands as settled, and may add effects.
-	Settling(ctx context.Context, q Question) error
-}

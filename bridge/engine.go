@@ -242,11 +242,11 @@ func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
 		if expired, err = e.Store.ExpireDue(ctx, now, limit); err != nil {
 			return err
 		}
+		if err := e.expiring(ctx, expired); err != nil {
+			return err
+		}
 		closings := make([]Effect, 0, len(expired))
 		for _, q := range expired {
-			if err := e.settlingOf(ctx, q.ID); err != nil {
-				return err
-			}
 			closings = append(closings, closing(q.ID, now))
 		}
 		return e.Store.AddEffects(ctx, closings...)
@@ -263,18 +263,6 @@ func (e *Engine) Expire(ctx context.Context, limit int) (int, error) {
 		e.Owed()
 	}
 	return len(expired), nil
-}
-
-// settlingOf gives the features a question that was settled in this transaction.
-func (e *Engine) settlingOf(ctx context.Context, id QuestionID) error {
-	if len(e.Features) == 0 {
-		return nil
-	}
-	q, err := e.Store.Question(ctx, id)
-	if err != nil {
-		return err
-	}
-	return e.settling(ctx, q)
 }
 
 // settle makes the one move into a terminal state, with everything it owes, in one transaction. with runs in it however
@@ -308,15 +296,6 @@ func (e *Engine) settled(ctx context.Context, s Settlement) (q Question, won boo
 		err = e.Store.AddEffects(ctx, closing(q.ID, *q.SettledAt))
 	}
 	return q, won, err
-}
-
-func (e *Engine) settling(ctx context.Context, q Question) error {
-	for _, f := range e.Features {
-		if err := f.Settling(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // closing says in the room how a question ended.

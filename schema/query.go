@@ -29,6 +29,8 @@ const (
 	TimingImmediate         = "immediate"
 	TimingAfterOutcomeKnown = "after_outcome_known"
 
+	SubmissionGoesOn = "submitting"
+
 	ReceiptAccepted  = "accepted"
 	ReceiptDuplicate = "duplicate"
 	ReceiptExpired   = "expired"

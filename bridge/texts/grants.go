@@ -9,6 +9,11 @@ import (
 // AdminsRevoke is said to somebody who may not take a grant back.
 const AdminsRevoke = "Only workspace owners and admins can take this back, because only they could grant it. Please ask one of them."
 
+// NotGrantedByYou is said to somebody who could not have granted something, for a reason, and so may not take it back.
+func NotGrantedByYou(reason string) string {
+	return "Only somebody who could have granted this can take it back. " + reason
+}
+
 // WeakRevoke says how to take back what somebody who signed in with a Matrix OpenID token may not.
 func WeakRevoke(grant string) string {
 	return "Signed in with a Matrix OpenID token, nobody can take back what only admins may grant. " +

@@ -21,6 +21,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/client"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/httpapi/apitest"
 	"superpipeline.dev/question-bridge/internal/matrix"
@@ -71,7 +72,15 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"response": func(b *parts) { b.around = mute("/api/queries/") },
+	"webhook":  func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"submission": func(b *parts) {
+		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dying{}}
+	},
+	"receipt": receiptLost,
+	"handed over": func(b *parts) {
+		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dyingAfter{b.outbox.Kinds[host.EffectSubmit].Handler}}
+	},
 	// Nobody dies here: for whoever signed in before, time has passed.
 	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },
 
@@ -165,6 +174,12 @@ func newStageOn(t *testing.T, d config.Database) *stage {
 func newStageOf(t *testing.T, change func(*config.Config)) *stage {
 	t.Helper()
 	t.Parallel()
+	return newStageBeside(t, change)
+}
+
+// newStageBeside starts one more of them in a test.
+func newStageBeside(t *testing.T, change func(*config.Config)) *stage {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	s := &stage{t: t, ctx: ctx}

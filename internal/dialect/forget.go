@@ -21,6 +21,11 @@ func Forget(document []byte, who bridge.UserID) (cleared []byte, changed bool) {
 	if grant, ok := doc["grant"].(map[string]any); ok {
 		changed = forgetIn(grant, who, "by", "revoked_by") || changed
 	}
+	if next, ok := doc["next_query"].(map[string]any); ok {
+		if subject, ok := next["subject"].(map[string]any); ok {
+			changed = forgetIn(subject, who, "id") || changed
+		}
+	}
 	if !changed {
 		return document, false
 	}

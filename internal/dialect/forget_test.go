@@ -92,3 +92,15 @@ func decodedTree(t *testing.T, raw []byte) (tree any) {
 	}
 	return tree
 }
+
+// Whom a query that follows is about is forgotten with it.
+func TestForgetInANextQuery(t *testing.T) {
+	sent := []byte(`{"event":"question.next_query","next_query":{"prompt":"How?","subject":{"id":"@dana:example.org","idScope":"local","kind":"user"}}}`)
+	cleared, changed := dialect.Forget(sent, "@dana:example.org")
+	if want := strings.Replace(string(sent), "@dana:example.org", "forgotten", 1); !changed || string(cleared) != want {
+		t.Errorf("%t: %s", changed, cleared)
+	}
+	if _, changed := dialect.Forget(sent, "@bob:example.org"); changed {
+		t.Error("somebody else is forgotten")
+	}
+}

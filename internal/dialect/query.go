@@ -15,9 +15,6 @@ import (
 // more.
 const MaxQueryText = 2000
 
-// queryElicitation begins what a query's question is called, so that its agent asks it once.
-const queryElicitation = "query:"
-
 // FromQuery makes the pending question, with a new id, that puts a query to people (Approval and continuations, sections 1
 // and 2): the prompt and the choices as they are, in their order, and nothing else of it. It lives until the query expires.
 // The error is a [*schema.Refusal] that points into the ask. A query for an agent is not for people: the caller's to refuse.
@@ -35,7 +32,7 @@ func FromQuery(ask *schema.QueryAsk, c AskContext) (bridge.Question, error) {
 	if err := setTerms(&q, ask.AskTerms); err != nil {
 		return bridge.Question{}, err
 	}
-	q.Dialect, q.ElicitationID = bridge.Core, queryElicitation+query.QueryID
+	q.Dialect, q.ElicitationID = bridge.Core, string(q.ID)
 	item := bridge.Item{Prompt: query.Prompt}
 	if query.Response.Format == schema.FormatText {
 		if query.Response.MaxLength > MaxQueryText {

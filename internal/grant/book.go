@@ -77,6 +77,11 @@ func (b *Book) Settling(ctx context.Context, q bridge.Question) error {
 	return b.Store.KeepQuestion(ctx, q.ID, g.keptUntil())
 }
 
+// Expiring implements [bridge.Selective]: nothing is granted where nobody answered.
+func (*Book) Expiring(context.Context, []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return nil, nil
+}
+
 // Moving implements [bridge.Mover]: what was granted in a conversation stands in the one that replaces it.
 func (b *Book) Moving(ctx context.Context, from, to bridge.ConversationID) error {
 	return b.Store.MoveGrants(ctx, from, to)
@@ -175,8 +180,9 @@ func unknown() error { return &bridge.Error{Code: CodeUnknown, Reason: "there is
 // subject, and no strong sign-in where the option does not require an admin. The error is a *bridge.Error that may be
 // told to them.
 func (g Grant) Revocable(who bridge.UserID, r bridge.Rights) error {
-	if err := g.Question.Permits(who, r); err != nil {
-		return err
+	var refused *bridge.Error
+	if err := g.Question.Permits(who, r); errors.As(err, &refused) {
+		return &bridge.Error{Code: refused.Code, Reason: texts.NotGrantedByYou(refused.Reason)}
 	}
 	switch {
 	case g.Option.Requires != "" && !r.WorkspaceAdmin:

@@ -68,8 +68,8 @@ func TestRevokingInTheRoom(t *testing.T) {
 		"a member":                               {bob, r.given(alice, "run"), ""},
 		"an admin, where one is required":        {carol, r.given(carol, "always"), ""},
 		"no admin, where one is required":        {bob, r.given(carol, "always"), texts.AdminsRevoke},
-		"the asker's own account":                {deplo, r.given(alice, "run"), texts.OwnQuestion},
-		"somebody else than whom it was for":     {bob, r.given(alice, "run", func(q *bridge.Question) { q.Scope, q.Target = bridge.Direct, alice }), texts.OnlyTarget(string(alice))},
+		"the asker's own account":                {deplo, r.given(alice, "run"), texts.NotGrantedByYou(texts.OwnQuestion)},
+		"somebody else than whom it was for":     {bob, r.given(alice, "run", func(q *bridge.Question) { q.Scope, q.Target = bridge.Direct, alice }), texts.NotGrantedByYou(texts.OnlyTarget(string(alice)))},
 		"a member, whom only a fresh look knows": {"@erin:example.org", r.given(alice, "run"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

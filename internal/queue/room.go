@@ -53,6 +53,11 @@ func (q *Queue) Settling(ctx context.Context, settled bridge.Question) error {
 	return q.oweEvidence(ctx, settled, append([]Candidate{c}, followers...))
 }
 
+// Expiring implements [bridge.Selective].
+func (q *Queue) Expiring(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return q.Store.AskedOf(ctx, ids)
+}
+
 // endingBy is what the end of its question means for a candidate.
 func endingBy(settled bridge.Question, c Candidate, turn Turn) (ending, error) {
 	switch {

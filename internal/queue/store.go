@@ -33,6 +33,8 @@ type Candidates interface {
 	Candidate(ctx context.Context, agent bridge.AgentID, id CandidateID) (Candidate, error)
 	// CandidateOf finds the one that a question was asked for, which is nobody's follower; ok is false when there is none.
 	CandidateOf(ctx context.Context, q bridge.QuestionID) (c Candidate, ok bool, err error)
+	// AskedOf gives those of the questions that candidates were asked for.
+	AskedOf(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error)
 	// ListCandidates gives an agent's, newest first, at most limit, and the cursor of the next page, "" on the last. A
 	// cursor that it did not give out is bridge.CodeInvalidCursor.
 	ListCandidates(ctx context.Context, l Listing) ([]Candidate, string, error)

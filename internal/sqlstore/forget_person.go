@@ -62,7 +62,7 @@ func (t Traces) Any() bool {
 // nobody who works beside it waits; after an error it can be called again.
 func (s *Store) ForgetPerson(ctx context.Context, p Person) (Traces, error) {
 	f := &forgetting{Store: s, Person: p}
-	for _, step := range []func(context.Context) error{f.prompts, f.answers, f.events, f.locked, f.notices, f.revocations, f.decisions, f.memberships, f.rows} {
+	for _, step := range []func(context.Context) error{f.prompts, f.answers, f.events, f.locked, f.notices, f.revocations, f.queries, f.decisions, f.memberships, f.rows} {
 		if err := step(ctx); err != nil {
 			return f.found, fmt.Errorf("forget a person: %w", err)
 		}

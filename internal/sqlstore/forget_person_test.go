@@ -15,6 +15,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/queue"
@@ -113,6 +114,9 @@ func livesOf(t *testing.T, s *sqlstore.Store, n int, who bridge.UserID, words st
 	gated := gateOf(collector.GateID("g_"+words), gate.QueryID("query-"+words))
 	gated.Principal.ID, gated.State, gated.Protected = string(who), collector.Declined, nil
 	must(s.AddGate(t.Context(), gated))(t)
+	about := query(gate.QueryID("handed-in-" + words))
+	about.Subject.ID, about.Prompt = string(who), words+" was asked about"
+	noError(t, s.AddQuery(t.Context(), host.Asked{Question: dismissed.ID, Agent: "agent", Query: about}))
 	decided := decision.Decision{ID: decision.ID("d-" + words), Revision: 3, Key: decision.Key{Agent: "agent", Principal: decision.Opaque{byte(n)}},
 		Made: &decision.Made{Approved: true, By: who, At: start, Gate: "g"}}
 	must(s.AddDecision(t.Context(), decided))(t)
@@ -134,7 +138,7 @@ func TestForgetPerson(t *testing.T) {
 
 		s := d.open(t)
 		p := sqlstore.Person{ID: ada, Reader: realReader{}, Dry: true}
-		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 3, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 1, Decisions: 1, Revocations: 1,
+		want := sqlstore.Traces{Answers: 3, Certificates: 1, Documents: 3, Prompts: 2, Replies: 1, Courtesies: 2, Notices: 2, Events: 3, Tokens: 1, Asks: 1, Gates: 2, Decisions: 1, Revocations: 1,
 			Memberships: 1, States: 1, Joined: 1, Asked: 1}
 		before := must(s.Mentions(t.Context(), string(ada)))(t)
 		equal(t, "what there is", must(s.ForgetPerson(t.Context(), p))(t), want)
@@ -217,14 +221,12 @@ func TestForgetPersonPages(t *testing.T) {
 var peopleIn = map[string]string{
 	"questions": "definition, answer, dismissed_by", "postings": "asides, progress", "replies": "sender", "courtesies": "key",
 	"effects": "payload", "inbox": "raw", "room_state": "key, sender, content", "tokens": "user_id", "webhook_deliveries": "body",
-	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id", "decisions": "decided_by", "grants": "revoked_by",
+	"responses": "body", "queue_person_asks": "whom", "locked_events": "raw", "gates": "principal_id", "host_queries": "principal_id, query, next_query", "decisions": "decided_by", "grants": "revoked_by",
 
 	"message_links": "", "sends": "", "room_standing": "", "settings": "", "signing_keys": "", "webhook_endpoints": "", "openid_tokens": "",
 	"version": "", "database_owner": "",
 	// What was asked about somebody who stands in gates, and goes with those.
 	"gate_queries": "", "decision_uses": "",
-	// Whom a query is about is its collector's business, and who answered stands in its question.
-	"host_queries": "",
 	// What agents proposed and which option was chosen, not by whom.
 	"queue_agents": "", "queue_candidates": "", "queue_keys": "", "queue_cues": "", "queue_evidence": "", "queue_callbacks": "",
 }

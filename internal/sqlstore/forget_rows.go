@@ -207,6 +207,15 @@ func (f *forgetting) decisions(ctx context.Context) error {
 	})
 }
 
+// queries empties those about them that were handed in and have ended. That they were asked stays, or they would be asked
+// again.
+func (f *forgetting) queries(ctx context.Context) error {
+	return f.erase(ctx, &f.found.Gates, some{
+		table: `host_queries`, set: `principal_id = '', query = '{}', next_query = NULL, next_query_id = NULL`, args: []any{f.ID},
+		where: `principal_id = $1 AND status <> 'submitting' AND question IN (SELECT id FROM questions WHERE state <> 'pending')`,
+	})
+}
+
 // some are some rows of a table.
 type some struct {
 	table, where string

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"superpipeline.dev/question-bridge/bridge"
-	words "superpipeline.dev/question-bridge/internal/gate"
+	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 )
 
@@ -24,13 +24,18 @@ func (s *Store) GateOfRequest(ctx context.Context, agent bridge.AgentID, room br
 }
 
 // GateOfQuery implements [collector.Store].
-func (s *Store) GateOfQuery(ctx context.Context, id words.QueryID) (collector.Gate, bool, error) {
+func (s *Store) GateOfQuery(ctx context.Context, id gate.QueryID) (collector.Gate, bool, error) {
 	return s.findGate(ctx, gateOfQuery, id)
 }
 
 // GateOfQuestion implements [collector.Store].
 func (s *Store) GateOfQuestion(ctx context.Context, id bridge.QuestionID) (collector.Gate, bool, error) {
 	return s.findGate(ctx, gateOfQuestion, id)
+}
+
+// GatesOfQuestions implements [collector.Store].
+func (s *Store) GatesOfQuestions(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return s.questionsIn(ctx, "gates", ids)
 }
 
 const (

@@ -16,8 +16,12 @@ func (s *Store) AddQuery(ctx context.Context, a host.Asked) error {
 	query, err := encode(a.Query)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context) error {
-			_, err := s.exec(ctx, `INSERT INTO host_queries (question, agent, query_id, status, query) VALUES ($1, $2, $3, $4, $5)`,
-				a.Question, a.Agent, a.Query.QueryID, host.Waiting, query)
+			n, err := s.exec(ctx, `INSERT INTO host_queries (question, agent, query_id, principal_id, status, query) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (agent, query_id) DO NOTHING`,
+				a.Question, a.Agent, a.Query.QueryID, a.Query.Subject.ID, host.Waiting, query)
+			if err == nil && n == 0 {
+				err = &bridge.Error{Code: host.CodeQueryConflict, Reason: "the agent has handed in a query of this id"}
+			}
 			return err
 		})
 	}
@@ -27,11 +31,13 @@ func (s *Store) AddQuery(ctx context.Context, a host.Asked) error {
 	return nil
 }
 
-const selectQuery = `SELECT question, agent, query, status, response_id, reason, refused, receipt, next_query FROM host_queries WHERE `
+const selectQuery = `SELECT question, agent, query_id, query, status, response_id, reason, refused, receipt, next_query FROM host_queries WHERE `
 
 func scanQuery(row dbutil.Scannable) (a host.Asked, err error) {
-	err = row.Scan(text(&a.Question), text(&a.Agent), decoded(&a.Query), text(&a.Status), text(&a.Response), text(&a.Reason), text(&a.Refused),
+	var id string // what a person was taken out of has nothing else left
+	err = row.Scan(text(&a.Question), text(&a.Agent), text(&id), decoded(&a.Query), text(&a.Status), text(&a.Response), text(&a.Reason), text(&a.Refused),
 		decoded(&a.Receipt), decoded(&a.Next))
+	a.Query.QueryID = id
 	return a, err
 }
 

@@ -60,12 +60,12 @@ func TestQueriesThatWereHandedIn(t *testing.T) {
 			noError(t, err)
 			equal(t, "found", ok, false)
 		}
-		none(s.QueryOf(ctx, "another", firstQuery))
+		none(s.QueryOf(ctx, "a third", firstQuery))
 		none(s.QueryOf(ctx, "agent", nextQuery))
 		none(s.QueryAskedBy(ctx, "q_none"))
-		if s.AddQuery(ctx, host.Asked{Question: ask(t, s, 2, room).ID, Agent: "agent", Query: query(firstQuery)}) == nil {
-			t.Error("one agent handed a query in twice")
-		}
+		err := s.AddQuery(ctx, host.Asked{Question: ask(t, s, 2, room).ID, Agent: "agent", Query: query(firstQuery)})
+		equal(t, "handed in twice", bridge.CodeOf(err), host.CodeQueryConflict)
+		noError(t, s.AddQuery(ctx, host.Asked{Question: ask(t, s, 3, room).ID, Agent: "another", Query: query(firstQuery)}))
 
 		ended := host.Submission{
 			Status: host.Accepted, Next: new(query(nextQuery)), Receipt: &schema.Receipt{QueryID: string(firstQuery), Status: schema.ReceiptAccepted},

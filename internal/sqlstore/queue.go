@@ -80,6 +80,24 @@ func (s *Store) CandidateOf(ctx context.Context, q bridge.QuestionID) (queue.Can
 
 const candidateOf = `SELECT ` + candidateColumns + ` FROM queue_candidates c WHERE c.question = $1 AND c.leader IS NULL`
 
+// AskedOf implements [queue.Candidates].
+func (s *Store) AskedOf(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return s.questionsIn(ctx, "queue_candidates", ids)
+}
+
+// questionsIn gives those of the questions that the column question of a table has, in no order.
+func (s *Store) questionsIn(ctx context.Context, table string, ids []bridge.QuestionID) (found []bridge.QuestionID, err error) {
+	for some := range slices.Chunk(ids, 500) {
+		query := `SELECT DISTINCT question FROM ` + table + ` WHERE question IN (` + numbered(len(some)) + `)`
+		there, err := list(ctx, s, column[bridge.QuestionID], query, withList(nil, some)...)
+		if err != nil {
+			return nil, fmt.Errorf("questions in %s: %w", table, err)
+		}
+		found = append(found, there...)
+	}
+	return found, nil
+}
+
 // TouchCandidate implements [queue.Candidates].
 func (s *Store) TouchCandidate(ctx context.Context, id queue.CandidateID, turn queue.Turn) error {
 	return s.Atomically(ctx, func(ctx context.Context) error {

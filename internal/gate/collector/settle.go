@@ -27,6 +27,11 @@ func (c *Collector) Settling(ctx context.Context, q bridge.Question) error {
 	return c.move(ctx, g, to)
 }
 
+// Expiring implements [bridge.Selective].
+func (c *Collector) Expiring(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return c.Store.GatesOfQuestions(ctx, ids)
+}
+
 // answered takes a person's answer in the room as the response to the approval query.
 func (c *Collector) answered(ctx context.Context, g Gate, q bridge.Question) error {
 	answer, err := answerOf(q)

@@ -23,6 +23,8 @@ type Store interface {
 	GateOfQuery(ctx context.Context, id gate.QueryID) (g Gate, ok bool, err error)
 	// GateOfQuestion finds the gate that a question asks for; ok is false when there is none.
 	GateOfQuestion(ctx context.Context, id bridge.QuestionID) (g Gate, ok bool, err error)
+	// GatesOfQuestions gives those of the questions that ask for gates.
+	GatesOfQuestions(ctx context.Context, ids []bridge.QuestionID) ([]bridge.QuestionID, error)
 	// ListGates gives an agent's, newest first, at most limit, and the cursor of the next page, "" on the last. A cursor that
 	// it did not give out is bridge.CodeInvalidCursor.
 	ListGates(ctx context.Context, l Listing) ([]Gate, string, error)

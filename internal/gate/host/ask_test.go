@@ -89,3 +89,34 @@ func TestQueriesAreStrangers(t *testing.T) {
 		t.Errorf("handed in by another: %s, %v, %v", other.ID, created, err)
 	}
 }
+
+// Handed in many times at once, a query is asked once; everybody gets its question.
+func TestAQueryIsAskedOnceAtOnce(t *testing.T) {
+	r := newRig(t, "127.0.0.1")
+	const many = 8
+	ids, created := make(chan bridge.QuestionID, many), make(chan bool, many)
+	for range many {
+		go func() {
+			q, isNew, err := r.handIn(r.query(0, nil))
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- q.ID
+			created <- isNew
+		}()
+	}
+	first, news := <-ids, 0
+	for range many - 1 {
+		if id := <-ids; id != first {
+			t.Errorf("asked as %s and %s", first, id)
+		}
+	}
+	for range many {
+		if <-created {
+			news++
+		}
+	}
+	if news != 1 {
+		t.Errorf("asked %d times", news)
+	}
+}

@@ -21,7 +21,8 @@ type Store interface {
 	Question(ctx context.Context, id bridge.QuestionID) (bridge.Question, error)
 	AddEffects(ctx context.Context, effects ...bridge.Effect) error
 
-	// AddQuery stores a query with the question that asks it.
+	// AddQuery stores a query with the question that asks it; [CodeQueryConflict] where its agent has handed in one of its
+	// id already.
 	AddQuery(ctx context.Context, a Asked) error
 	// QueryOf finds what an agent handed in by a query's id; ok is false when it did not.
 	QueryOf(ctx context.Context, agent bridge.AgentID, id gate.QueryID) (a Asked, ok bool, err error)
@@ -39,8 +40,7 @@ type Store interface {
 
 // Engine asks questions; *bridge.Engine does.
 type Engine interface {
-	// AskWith asks; with runs in the transaction that stores a new question. An equal ask under the same elicitation id
-	// gives the stored one and created false; another one is bridge.CodeElicitationConflict.
+	// AskWith asks; with runs in the transaction that stores the question, and its error is the error.
 	AskWith(ctx context.Context, q bridge.Question, with func(ctx context.Context, q bridge.Question) error) (asked bridge.Question, created bool, err error)
 }
 
@@ -87,22 +87,34 @@ func (h *Host) Ask(ctx context.Context, ask *schema.QueryAsk, c dialect.AskConte
 		return q, false, err
 	}
 	query := ask.Query
-	_, known, err := h.Store.QueryOf(ctx, c.Asker, gate.QueryID(query.QueryID))
-	if err != nil {
+	if before, ok, err := h.before(ctx, query, q); ok || err != nil {
+		return before, false, err
+	}
+	if query.Delivery.Endpoint, err = h.mayAsk(ctx, query, q); err != nil {
 		return q, false, err
 	}
-	if !known {
-		if query.Delivery.Endpoint, err = h.mayAsk(ctx, query, q); err != nil {
-			return q, false, err
-		}
-	}
-	q, created, err = h.Engine.AskWith(ctx, q, func(ctx context.Context, q bridge.Question) error {
+	asked, created, err := h.Engine.AskWith(ctx, q, func(ctx context.Context, q bridge.Question) error {
 		return h.Store.AddQuery(ctx, Asked{Question: q.ID, Agent: q.Asker, Query: query, Submission: Submission{Status: Waiting}})
 	})
-	if bridge.CodeOf(err) == bridge.CodeElicitationConflict {
+	if code := bridge.CodeOf(err); code == CodeQueryConflict || code == bridge.CodeQuotaExceeded { // lost a race with an equal one, perhaps
+		if before, ok, again := h.before(ctx, query, q); ok || again != nil {
+			return before, false, again
+		}
+	}
+	return asked, created, err
+}
+
+// before finds the question that the same query of the agent is already.
+func (h *Host) before(ctx context.Context, query schema.Query, q bridge.Question) (before bridge.Question, ok bool, err error) {
+	a, ok, err := h.Store.QueryOf(ctx, q.Asker, gate.QueryID(query.QueryID))
+	if err != nil || !ok {
+		return before, false, err
+	}
+	before, err = h.Store.Question(ctx, a.Question)
+	if err == nil && (before.Digest != q.Digest || before.Conversation != q.Conversation) {
 		err = &bridge.Error{Code: CodeQueryConflict, Field: "/query/queryId", Reason: "another query, or on other terms, was handed in under this queryId"}
 	}
-	return q, created, err
+	return before, err == nil, err
 }
 
 // mayAsk says whether a query that is new can be asked, and where its answer goes.
@@ -162,4 +174,9 @@ func (f *Feature) Settling(ctx context.Context, q bridge.Question) error {
 		return err
 	}
 	return f.Store.AddEffects(ctx, bridge.Effect{Kind: EffectSubmit, Question: q.ID, Lane: lane, Key: string(id), Due: *q.SettledAt})
+}
+
+// Expiring implements [bridge.Selective]: nothing is submitted where nobody answered.
+func (*Feature) Expiring(context.Context, []bridge.QuestionID) ([]bridge.QuestionID, error) {
+	return nil, nil
 }

@@ -29,8 +29,8 @@ type Status string
 
 // The statuses. From Accepted on it has ended.
 const (
-	Waiting    Status = "waiting"    // for a person
-	Submitting Status = "submitting" // what they said
+	Waiting    Status = "waiting"               // for a person
+	Submitting Status = schema.SubmissionGoesOn // what they said
 	Accepted   Status = schema.ReceiptAccepted
 	Duplicate  Status = schema.ReceiptDuplicate
 	Expired    Status = schema.ReceiptExpired

@@ -9,6 +9,7 @@ CREATE TABLE host_queries (
 	reason        TEXT NOT NULL DEFAULT '',
 	refused       TEXT NOT NULL DEFAULT '',
 	next_query_id TEXT,
+	principal_id  TEXT NOT NULL, -- of whom the query is about: its subject's id
 	query         TEXT NOT NULL, -- until the submission has ended, with its capability
 	receipt       TEXT,
 	next_query    TEXT,
