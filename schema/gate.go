@@ -2,6 +2,16 @@ package schema
 
 import "strings"
 
+// The states of a gate.
+const (
+	GateOpen     = "open"     // the person has not answered
+	GateApproved = "approved" // and the continuation is not answered
+	GateDeclined = "declined"
+	GateExpired  = "expired"  // nobody answered in time, the approval or after it the continuation
+	GateAnswered = "answered" // the continuation is
+	GateWithheld = "withheld" // nobody is asked any more
+)
+
 // GateOpening opens a gated exchange. Who is asked, and how the exchange is told from others, stands in its terms; there is
 // no ttl among them, since each of the two queries has its own. Data and reply_to are kept with the question in the room.
 type GateOpening struct {
@@ -36,7 +46,7 @@ type ProtectedQuery struct {
 // Gate is a gated exchange, as whoever opened it is told. Of the protected query there is nothing in it before approval.
 type Gate struct {
 	GateID    string    `json:"gate_id"`
-	State     string    `json:"state"`  // open, approved, declined, expired, answered or withheld
+	State     string    `json:"state"`  // [GateOpen], …
 	Reason    *string   `json:"reason"` // why it is withheld: no_decision or withdrawn
 	Ask       string    `json:"ask"`
 	Requester string    `json:"requester"`

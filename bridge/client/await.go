@@ -13,8 +13,8 @@ import (
 
 // Poll is one poll of a wait that goes on.
 type Poll struct {
-	ID       string        // of the question that is waited for
-	Question *Question     // as it stands, still pending or being submitted; nil when the poll failed
+	ID       string        // of the question or gate that is waited for
+	Question *Question     // as it stands, still pending or being submitted; nil when the poll failed, and of a gate
 	Err      error         // why the poll failed; nil when it did not
 	RetryIn  time.Duration // until the next poll
 }
@@ -33,9 +33,9 @@ var defaultPace = pace{
 	firstRetry: 500 * time.Millisecond, lastRetry: 30 * time.Second, longest: 5 * time.Minute,
 }
 
-// Await waits until the question ends, and the answer to a query is submitted, and says how. It polls for as long as that takes: a lost connection, a restart of
-// the server, 429, any 5xx and a response that cannot be read are tried again, at growing intervals of at most 30
-// seconds, or when Retry-After says (5 minutes at most).
+// Await waits until the question ends, and the answer to a query is submitted, and says how. It polls for as long as that
+// takes: a lost connection, a restart of the server, 429, any 5xx and a response that cannot be read are tried again, at
+// growing intervals of at most 30 seconds, or when Retry-After says (5 minutes at most).
 //
 // It gives up when ctx ends, with an error that wraps ctx.Err(), and on a definite refusal (any other 4xx, a redirect), with an
 // [*Error]. The question stays as it is then, and may be awaited again.
@@ -44,48 +44,64 @@ func (c *Client) Await(ctx context.Context, id string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	hold := int(c.pace.hold / time.Second)
 	wait := request{
 		method: http.MethodGet, path: path + "/wait", hold: c.pace.hold,
-		query: url.Values{"timeout": {strconv.Itoa(hold)}},
+		query: url.Values{"timeout": {strconv.Itoa(c.holdSeconds())}},
 	}
+	var outcome *Outcome
+	err = c.poll(ctx, "question "+id, func() (over bool, p Poll) {
+		q, err := c.question(ctx, id, wait)
+		if err == nil {
+			outcome, over = q.Outcome()
+			over = over && !q.submitting()
+		}
+		return over, Poll{ID: id, Question: q, Err: err}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcome, nil
+}
+
+func (c *Client) holdSeconds() int { return int(c.pace.hold / time.Second) }
+
+// poll tries until it is over.
+func (c *Client) poll(ctx context.Context, what string, try func() (over bool, p Poll)) error {
 	var failure error
 	for failures := 0; ; {
 		if ctx.Err() != nil {
-			return nil, waitEnded(ctx, id, failure)
+			return waitEnded(ctx, what, failure)
 		}
 		start := time.Now()
-		q, err := c.question(ctx, id, wait)
-		poll := Poll{ID: id, Question: q, Err: err}
-		switch failure = err; {
-		case err == nil:
-			if o, ok := q.Outcome(); ok && !q.submitting() {
-				return o, nil
-			}
+		over, p := try()
+		switch failure = p.Err; {
+		case over:
+			return nil
+		case failure == nil:
 			failures = 0
 			if time.Since(start) < c.pace.hold {
-				poll.RetryIn = c.pace.pause
+				p.RetryIn = c.pace.pause
 			}
 		case ctx.Err() != nil:
 			continue
-		case !passing(err):
-			return nil, err
+		case !passing(failure):
+			return failure
 		default:
 			failures++
-			poll.RetryIn = c.pace.backOff(failures, err)
+			p.RetryIn = c.pace.backOff(failures, failure)
 		}
 		if c.onPoll != nil {
-			c.onPoll(poll)
+			c.onPoll(p)
 		}
-		sleep(ctx, poll.RetryIn)
+		sleep(ctx, p.RetryIn)
 	}
 }
 
-func waitEnded(ctx context.Context, id string, failure error) error {
+func waitEnded(ctx context.Context, what string, failure error) error {
 	if failure != nil && !errors.Is(failure, ctx.Err()) {
-		return fmt.Errorf("client: waiting for question %s: %w (the last poll failed: %v)", id, ctx.Err(), failure)
+		return fmt.Errorf("client: waiting for %s: %w (the last poll failed: %v)", what, ctx.Err(), failure)
 	}
-	return fmt.Errorf("client: waiting for question %s: %w", id, ctx.Err())
+	return fmt.Errorf("client: waiting for %s: %w", what, ctx.Err())
 }
 
 // backOff doubles with each failure. Half of it is chance, so that clients that lost a server together do not come back

@@ -28,6 +28,8 @@ type Error struct {
 	More   int // how many faults there are beside those
 	// RetryAfter is how long the server asks to stay away; 0 for no such wish.
 	RetryAfter time.Duration
+
+	document []byte // the body, where it is JSON and no problem
 }
 
 func (e *Error) Error() string {
@@ -81,6 +83,9 @@ func responseError(resp *http.Response, body []byte) *Error {
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var p problem
+	if kind == "application/json" {
+		e.document = body
+	}
 	if kind == "application/problem+json" && readable(json.Unmarshal(body, &p)) {
 		e.Code, e.Faults, e.More = p.Code, p.Errors, p.More
 		if detail := firstOf(p.Detail, p.Title); detail != "" {

@@ -18,12 +18,22 @@ const (
 // EventGrantRevoked tells that somebody took back what an answer had granted. Only endpoints that name it get it.
 const EventGrantRevoked = schema.EventGrantRevoked
 
+// The events that tell where a gate went. Only endpoints that name one get it.
+const (
+	EventGateApproved = "gate." + schema.GateApproved
+	EventGateDeclined = "gate." + schema.GateDeclined
+	EventGateExpired  = "gate." + schema.GateExpired
+	EventGateAnswered = "gate." + schema.GateAnswered
+	EventGateWithheld = "gate." + schema.GateWithheld
+)
+
 // Event is a genuine webhook event: how one question ended, or what happened besides.
 type Event struct {
-	ID      string        // of the delivery (webhook-id): the same for every attempt, another for every endpoint
-	Name    string        // EventAnswered, EventExpired or EventCancelled, or one of those that an endpoint names
-	Outcome               // with QuestionID, CorrelationID, ReplyTo and Data; its Question is nil. Empty where no question ended
-	Grant   *schema.Grant // with EventGrantRevoked
+	ID      string            // of the delivery (webhook-id): the same for every attempt, another for every endpoint
+	Name    string            // EventAnswered, EventExpired or EventCancelled, or one of those that an endpoint names
+	Outcome                   // with QuestionID, CorrelationID, ReplyTo and Data; its Question is nil. Empty where no question ended
+	Grant   *schema.Grant     // with EventGrantRevoked
+	Gate    *schema.GateEvent // with EventGateApproved and the others of gates; nothing of its queries is in it
 	Room    schema.WebhookRoom
 	At      time.Time       // when it happened
 	Raw     json.RawMessage // the body, with the properties that this package does not know
@@ -41,6 +51,8 @@ func readEvent(id string, body []byte) (*Event, error) {
 	case EventAnswered, EventExpired, EventCancelled:
 	case EventGrantRevoked:
 		return readRevocation(id, body)
+	case EventGateApproved, EventGateDeclined, EventGateExpired, EventGateAnswered, EventGateWithheld:
+		return readGateMove(id, body)
 	default:
 		return nil, &WebhookError{Code: CodeUnknownEvent, Event: named.Event, Detail: "it is an event of another kind"}
 	}
@@ -74,6 +86,18 @@ func readRevocation(id string, body []byte) (*Event, error) {
 		return nil, malformed("it does not say when the grant was revoked")
 	}
 	return &Event{ID: id, Name: e.Event, Grant: &e.Grant, Room: e.Room, At: at, Raw: bytes.Clone(bytes.TrimSpace(body))}, nil
+}
+
+func readGateMove(id string, body []byte) (*Event, error) {
+	var e schema.GateEvent
+	if decodeOne(body, &e) != nil || e.GateID == "" || e.Event != "gate."+e.State {
+		return nil, malformed("it does not say which gate moved, and where")
+	}
+	at, err := e.Timestamp.Time()
+	if err != nil {
+		return nil, malformed("it does not say when the gate moved")
+	}
+	return &Event{ID: id, Name: e.Event, Gate: &e, Room: e.Room, At: at, Raw: bytes.Clone(bytes.TrimSpace(body))}, nil
 }
 
 func malformed(detail string) error { return &WebhookError{Code: CodeMalformed, Detail: detail} }

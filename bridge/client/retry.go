@@ -41,6 +41,10 @@ func (k IdempotencyKey) Check() error {
 // persist sends a request that may be repeated until there is a definite response. A failure that may pass is tried again
 // for as long as the configuration says, unless ctx would end before the next try: then the failure is returned at once.
 func (c *Client) persist(ctx context.Context, id string, r request) (*Question, error) {
+	return persistent(ctx, c, func() (*Question, error) { return c.question(ctx, id, r) })
+}
+
+func persistent[T any](ctx context.Context, c *Client, try func() (*T, error)) (*T, error) {
 	p := c.pace
 	p.longest = c.retryFor // one that asks for more is not tried again
 	end := time.Now().Add(c.retryFor)
@@ -48,9 +52,9 @@ func (c *Client) persist(ctx context.Context, id string, r request) (*Question, 
 		end = d
 	}
 	for failures := 1; ; failures++ {
-		q, err := c.question(ctx, id, r)
+		got, err := try()
 		if err == nil || ctx.Err() != nil || !passing(err) || hopeless(err) {
-			return q, err
+			return got, err
 		}
 		wait := p.backOff(failures, err)
 		if !time.Now().Add(wait).Before(end) {

@@ -72,7 +72,8 @@ var deaths = map[string]func(b *parts){
 		kind.Handler = dying{}
 		b.outbox.Kinds[bridge.EffectSettled] = kind
 	},
-	"webhook": func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
+	"response": func(b *parts) { b.around = mute("/api/queries/") },
+	"webhook":  func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
 	"submission": func(b *parts) {
 		b.submits.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dying{}}
 	},

@@ -26,6 +26,7 @@ type fastHomeserver struct {
 	questions map[bridge.QuestionID]string // the event of each
 	echoes    []json.RawMessage
 	arrived   chan struct{}
+	heard     io.Writer // also gets what is sent; nil for nowhere
 
 	pushing sync.Mutex // one transaction at a time
 	client  http.Client
@@ -99,6 +100,9 @@ func (h *fastHomeserver) sent(room, kind, sender string, content []byte) string 
 	id := newEventID()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.heard != nil {
+		_, _ = h.heard.Write(content)
+	}
 	if question.Type != "" {
 		h.questions[question.ID] = id
 	}

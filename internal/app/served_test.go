@@ -71,6 +71,7 @@ type arrangement struct {
 	configure func(*config.Config)
 	prepare   func(*parts) // before it runs
 	hurried   bool         // that its answers are as described is shown by others
+	wires     *logBook     // what it logs, also what no operator looks at, and what it says in rooms
 }
 
 func serve(t *testing.T, a arrangement) *served {
@@ -95,7 +96,12 @@ func serve(t *testing.T, a arrangement) *served {
 	})
 	s := &served{t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}, Timeout: time.Minute}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	r = rigOf(t, cfg, zerolog.New(log).Level(zerolog.InfoLevel))
+	logger := zerolog.New(log).Level(zerolog.InfoLevel)
+	if a.wires != nil {
+		logger = zerolog.New(io.MultiWriter(log, a.wires)).Level(zerolog.TraceLevel)
+		h.heard = a.wires
+	}
+	r = rigOf(t, cfg, logger)
 	if !a.hurried {
 		r.around = func(api http.Handler) http.Handler { return apitest.Around(api, func(err error) { t.Error(err) }) }
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"superpipeline.dev/question-bridge/bridge"
-	words "superpipeline.dev/question-bridge/internal/gate"
+	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 )
 
@@ -24,7 +24,7 @@ func (s *Store) GateOfRequest(ctx context.Context, agent bridge.AgentID, room br
 }
 
 // GateOfQuery implements [collector.Store].
-func (s *Store) GateOfQuery(ctx context.Context, id words.QueryID) (collector.Gate, bool, error) {
+func (s *Store) GateOfQuery(ctx context.Context, id gate.QueryID) (collector.Gate, bool, error) {
 	return s.findGate(ctx, gateOfQuery, id)
 }
 
