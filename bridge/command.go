@@ -39,7 +39,9 @@ type Command struct {
 	Conversation ConversationID
 	// Rights are those of the person in the conversation, as of now and apart from any question.
 	Rights Rights
-	Found  any // what the Commander itself has prepared; nil for nothing
+	// Doubted is set where the device that it came from is trusted too little here for what only admins may do.
+	Doubted bool
+	Found   any // what the Commander itself has prepared; nil for nothing
 }
 
 // CommandReply is what is told to whoever gave a command, in one or more lines. What others wrote in it stands within its
@@ -100,7 +102,7 @@ func (e *Engine) commandIn(in Interaction) (c Command, ok bool) {
 		text = act.Text
 	}
 	name, args, ok := e.readCommand(text)
-	return Command{ID: in.ID, Name: name, Args: args, By: in.Sender, Conversation: in.Conversation}, ok
+	return Command{ID: in.ID, Name: name, Args: args, By: in.Sender, Conversation: in.Conversation, Doubted: in.Doubted}, ok
 }
 
 // obey does what a person commanded, owes them the reply, and finishes the interaction. Nobody else is obeyed or answered,

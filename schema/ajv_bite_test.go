@@ -36,7 +36,7 @@ func TestAJVComparisonBites(t *testing.T) {
 		verdicts = append(verdicts, our)
 	}
 	file := filepath.Join(t.TempDir(), "changed.json")
-	changes := changesOf(doc, "")
+	changes := slices.DeleteFunc(changesOf(doc, ""), func(c change) bool { return c.what == sameAnyway })
 	if !*ajvBite {
 		few := changes[:0]
 		for i := 0; i < len(changes); i += 40 {
@@ -69,6 +69,10 @@ func TestAJVComparisonBites(t *testing.T) {
 	}
 	t.Logf("%d changes of the schema", len(changes))
 }
+
+// sameAnyway is a change that nobody could notice: an option without a meaning is refused for that, and so by the same
+// keyword at the same place as for its missing requires.
+const sameAnyway = "/allOf/1/then/properties/options/items/if/required is [] instead of [meaning]"
 
 // change is one rule of a schema made different.
 type change struct {

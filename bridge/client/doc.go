@@ -11,6 +11,9 @@
 // Three outcomes are kept apart: a person answered (a "no" is an answer too), nobody answered in time, and the question was
 // withdrawn. [Client.Fetch], [Client.List] and [Client.Cancel] are for audit, recovery and cleaning up.
 //
+// [Client.AskQuery] puts a query of a gated exchange (docs/gate.md) to people, and [Outcome.Next] is what follows a yes;
+// [Client.Gates] is the side that hands such queries out.
+//
 // A [Responder] is the other side: it lists what waits for a person, and answers as them.
 //
 // Who answered is always what the server authenticated: nothing here lets a caller name a responder.

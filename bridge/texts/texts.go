@@ -137,8 +137,8 @@ const (
 	ReactionInTheClear = "A reaction cannot choose this in an encrypted room. Please reply instead."
 )
 
-// DeviceUntrusted tells somebody what choosing this takes in an encrypted room.
-const DeviceUntrusted = "Choosing this here takes a session that you have verified. Please verify this one, or answer from one that is."
+// DeviceUntrusted tells somebody what choosing this, or taking it back, takes in an encrypted room.
+const DeviceUntrusted = "This takes a session that you have verified. Please verify this one, or write from one that is."
 
 // Unreadable tells somebody whose message could not be decrypted how else to answer.
 func Unreadable(question string) string {

@@ -78,6 +78,7 @@ func (b *parts) run(ctx context.Context, l Listeners, ready func(Addresses)) err
 	group.Go(func() error { return b.store.Serves(ctx) })
 	group.Go(func() error { return b.channel.Run(ctx, b.receiver) })
 	group.Go(func() error { return b.outbox.Run(ctx) })
+	group.Go(func() error { return b.submits.Run(ctx) })
 	group.Go(func() error { return b.sweeper.Run(ctx) })
 	for _, lane := range b.hooks.lanes {
 		group.Go(func() error { return lane.Run(ctx) })

@@ -11,6 +11,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/config"
+	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/matrix"
 	"superpipeline.dev/question-bridge/internal/metrics"
@@ -37,6 +38,7 @@ type parts struct {
 	channel  *matrix.Service
 	receiver matrix.Engine
 	outbox   *outbox.Worker
+	submits  *outbox.Worker // of answers to queries: a collector that hangs holds up no room
 	sweeper  *sweep.Sweeper
 	hub      *wait.Hub
 	hooks    *hooks
@@ -81,7 +83,7 @@ func assemble(ctx context.Context, opts Options) (_ *parts, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.outbox = &outbox.Worker{Store: store, Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
+	b.outbox = &outbox.Worker{Store: store.EffectsBut(host.EffectSubmit), Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace,
 		Observe: func(f bridge.Effect, r outbox.Result, took time.Duration) { b.metrics.Effect(f.Kind, string(r), took) }}
 	if b.hooks, err = newHooks(ctx, cfg, store, clock); err != nil {
 		return nil, err
@@ -136,6 +138,7 @@ func (b *parts) close() {
 // owed wakes whoever does what a commit added.
 func (b *parts) owed() {
 	b.outbox.Wake()
+	b.submits.Wake()
 	b.hooks.wake()
 }
 

@@ -75,11 +75,11 @@ var deaths = map[string]func(b *parts){
 	"response": func(b *parts) { b.around = mute("/api/queries/") },
 	"webhook":  func(b *parts) { b.hooks.replace(func(outbox.Handler) outbox.Handler { return dying{} }) },
 	"submission": func(b *parts) {
-		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dying{}}
+		b.submits.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dying{}}
 	},
 	"receipt": receiptLost,
 	"handed over": func(b *parts) {
-		b.outbox.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dyingAfter{b.outbox.Kinds[host.EffectSubmit].Handler}}
+		b.submits.Kinds[host.EffectSubmit] = outbox.Kind{Handler: dyingAfter{b.submits.Kinds[host.EffectSubmit].Handler}}
 	},
 	// Nobody dies here: for whoever signed in before, time has passed.
 	"a session later": func(b *parts) { b.api.Clock = ahead(httpapi.SessionLifetime) },

@@ -9,7 +9,6 @@ import (
 	"superpipeline.dev/question-bridge/internal/config"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
-	"superpipeline.dev/question-bridge/internal/gate/host"
 	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/httpapi"
 	"superpipeline.dev/question-bridge/internal/outbox"
@@ -61,7 +60,6 @@ func (f features) meet(engine *bridge.Engine, b *parts) {
 	f.hosting.host.Engine = engine
 	f.gates.Rooms = engine
 	b.sweeper.Expirer = expirers{engine, f.gates}
-	b.outbox.Kinds[host.EffectSubmit] = f.hosting.submissions()
 	b.outbox.Kinds[queue.EffectEvidence] = outbox.Kind{Handler: f.queue, Backoff: time.Second, MaxBackoff: time.Minute}
 }
 

@@ -18,27 +18,25 @@ var (
 
 // hosting is the host role of gated exchanges.
 type hosting struct {
-	feature   *host.Feature
-	submitter *host.Submitter
-	host      *host.Host
+	feature *host.Feature
+	host    *host.Host
 }
 
-// newHosting makes the host role of a bridge whose engine comes later.
+// newHosting makes the host role, and the worker that submits answers for it. Its Engine is made with it and comes later.
 func newHosting(cfg config.Config, b *parts, clock bridge.Clock) (hosting, error) {
 	client, err := outward(cfg, egress.Timeouts{})
 	if err != nil {
 		return hosting{}, err
 	}
+	submitter := &host.Submitter{
+		Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks, Owed: b.owed,
+	}
+	b.submits = &outbox.Worker{
+		Store: b.store.EffectsOf(host.EffectSubmit), Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace, Observe: b.outbox.Observe,
+		// The submitter minds when the query expires.
+		Kinds: map[bridge.EffectKind]outbox.Kind{host.EffectSubmit: {Handler: submitter, Backoff: 2 * time.Second, MaxBackoff: time.Minute}},
+	}
 	return hosting{
-		feature: &host.Feature{Store: b.store},
-		submitter: &host.Submitter{
-			Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks, Owed: b.owed,
-		},
-		host: host.New(host.Parts{Store: b.store, Guard: client, Clock: clock}),
+		feature: &host.Feature{Store: b.store}, host: host.New(host.Parts{Store: b.store, Guard: client, Clock: clock}),
 	}, nil
-}
-
-// submissions says how answers are submitted: until the query expires, which the submitter minds.
-func (h hosting) submissions() outbox.Kind {
-	return outbox.Kind{Handler: h.submitter, Backoff: 2 * time.Second, MaxBackoff: time.Minute}
 }

@@ -20,7 +20,8 @@ import (
 
 // receiptLost dies when a receipt came, before it is kept.
 func receiptLost(b *parts) {
-	b.outbox.Kinds[host.EffectSubmit].Handler.(*host.Submitter).Caller = dyingCaller{b.outbox.Kinds[host.EffectSubmit].Handler.(*host.Submitter).Caller}
+	submitter := b.submits.Kinds[host.EffectSubmit].Handler.(*host.Submitter)
+	submitter.Caller = dyingCaller{submitter.Caller}
 }
 
 type dyingCaller struct{ host.Caller }

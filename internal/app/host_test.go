@@ -2,11 +2,15 @@ package app
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge/client"
+	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/testserver"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -125,5 +129,49 @@ func TestKilledAroundASubmission(t *testing.T) {
 			c.once(t, tries)
 			s.toldOnce(q.ID)
 		})
+	}
+}
+
+// Collectors that hang hold up no room: with more submissions under way than are made at once, a question is still posted,
+// answered and told.
+func TestCollectorsThatHang(t *testing.T) {
+	s := newStage(t)
+	hanging := make(chan struct{}, 100)
+	over, left := make(chan struct{}), make(chan struct{}, 100)
+	c := &collecting{Server: httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // before that, nobody is seen to leave
+		hanging <- struct{}{}
+		select {
+		case <-over:
+		case <-r.Context().Done():
+			left <- struct{}{}
+		}
+	}))}
+	defer c.Close()
+	defer close(over)
+	s.reaches(c.Server)
+	s.start("")
+	agent := s.gateClient("ci")
+	const many = 9
+	for n := range many {
+		ask := c.query(time.Hour)
+		ask.Query.QueryID = string(gate.NewQueryID(time.Now()))
+		_, event := s.handedIn(agent, ask)
+		_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, "1")
+		s.ok(err)
+		if n < many-1 {
+			<-hanging
+		}
+	}
+	q, event := s.ask(threeWays)
+	_, err := s.bob.ThreadReply(s.ctx, s.room, event.ID, "2")
+	s.ok(err)
+	if outcome := s.outcome(s.alice, q); outcome["decided_by"] != s.bob.ID {
+		t.Errorf("the room hears %v", outcome)
+	}
+	select {
+	case <-left:
+		t.Error("the room had to wait until a submission was given up")
+	default:
 	}
 }

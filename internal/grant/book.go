@@ -180,8 +180,12 @@ func unknown() error { return &bridge.Error{Code: CodeUnknown, Reason: "there is
 // subject, and no strong sign-in where the option does not require an admin. The error is a *bridge.Error that may be
 // told to them.
 func (g Grant) Revocable(who bridge.UserID, r bridge.Rights) error {
+	q := g.Question
+	if q.Target == bridge.Forgotten { // nobody is that any more
+		q.Scope = bridge.Room
+	}
 	var refused *bridge.Error
-	if err := g.Question.Permits(who, r); errors.As(err, &refused) {
+	if err := q.Permits(who, r); errors.As(err, &refused) {
 		return &bridge.Error{Code: refused.Code, Reason: texts.NotGrantedByYou(refused.Reason)}
 	}
 	switch {

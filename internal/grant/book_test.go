@@ -91,6 +91,11 @@ func TestAGrantAnswersNothing(t *testing.T) {
 func TestWhoMayRevoke(t *testing.T) {
 	r := newRig(t)
 	toAlice := func(q *bridge.Question) { q.Scope, q.Target = bridge.Direct, alice }
+	forgotten := r.given(alice, "run", toAlice)
+	q := forgotten.Question
+	if q.Target = bridge.Forgotten; (grant.Grant{Question: q}).Revocable(bob, bridge.Rights{Member: true}) != nil {
+		t.Error("nobody takes back what was for somebody who is forgotten")
+	}
 	for _, tt := range []struct {
 		name string
 		who  bridge.UserID

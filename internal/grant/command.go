@@ -52,8 +52,11 @@ func (b *Book) Prepare(ctx context.Context, c bridge.Command) (any, error) {
 		return nil, err
 	}
 	p := permitted{grant: g}
-	if err := g.Revocable(c.By, rights); err != nil && !errors.As(err, &p.refusal) {
+	switch err := g.Revocable(c.By, rights); {
+	case err != nil && !errors.As(err, &p.refusal):
 		return nil, err
+	case err == nil && c.Doubted && g.Option.Requires != "":
+		p.refusal = &bridge.Error{Code: bridge.CodeDeviceUntrusted, Reason: texts.DeviceUntrusted}
 	}
 	return p, nil
 }

@@ -24,7 +24,7 @@ func (r *rig) says(who bridge.UserID, conv bridge.ConversationID, text string) (
 
 func (r *rig) trySays(who bridge.UserID, conv bridge.ConversationID, text string) (replies []bridge.AddressedReply, err error) {
 	r.said++
-	in := bridge.Interaction{ID: bridge.InteractionID(fmt.Sprintf("$said%d", r.said)), Conversation: conv, Sender: who, SentAt: r.clock.Now(), ReceivedAt: r.clock.Now(), Act: bridge.Said{Text: text}}
+	in := bridge.Interaction{ID: bridge.InteractionID(fmt.Sprintf("$said%d", r.said)), Conversation: conv, Sender: who, SentAt: r.clock.Now(), ReceivedAt: r.clock.Now(), Act: bridge.Said{Text: text}, Doubted: r.doubted}
 	event := bridge.Incoming{InboxEvent: bridge.InboxEvent{ID: in.ID, Conversation: conv, Raw: json.RawMessage(`{}`), ReceivedAt: r.clock.Now()}}
 	if _, err := r.store.StoreEvents(r.Context(), []bridge.Incoming{event}); err != nil {
 		return nil, err
@@ -98,6 +98,28 @@ func TestRevokingInTheRoom(t *testing.T) {
 				t.Errorf("told %q, by %q", text, stored.RevokedBy)
 			}
 		})
+	}
+}
+
+// What only admins may grant is taken back in an encrypted room only from a device that is trusted as much; the rest from
+// any.
+func TestRevokingFromADoubtedDevice(t *testing.T) {
+	r := newRig(t)
+	admins, anybodys := r.given(carol, "always"), r.given(alice, "run")
+	r.doubted = true
+	if got := r.told(r.says(carol, room, "!revoke "+string(admins.ID))); got != texts.DeviceUntrusted || r.stored(admins).RevokedAt != nil {
+		t.Errorf("told %q", got)
+	}
+	if records := r.audit.records; records[len(records)-1].Code != bridge.CodeDeviceUntrusted {
+		t.Errorf("recorded %+v", records)
+	}
+	r.says(bob, room, "!revoke "+string(anybodys.ID))
+	r.doubted = false
+	r.says(carol, room, "!revoke "+string(admins.ID))
+	for _, g := range []grant.Grant{admins, anybodys} {
+		if r.stored(g).RevokedAt == nil {
+			t.Errorf("%s stands", g.ID)
+		}
 	}
 }
 

@@ -95,15 +95,16 @@ func (nobody) Notify(bridge.QuestionID) {}
 // rig is a store, an engine and the book as its feature.
 type rig struct {
 	*testing.T
-	store  *sqlstore.Store
-	engine *bridge.Engine
-	book   *grant.Book
-	people *people
-	wires  *wires
-	audit  *log
-	clock  *clocktest.Clock
-	owed   int
-	said   int
+	store   *sqlstore.Store
+	engine  *bridge.Engine
+	book    *grant.Book
+	people  *people
+	wires   *wires
+	audit   *log
+	clock   *clocktest.Clock
+	owed    int
+	said    int
+	doubted bool // whether what is said comes from a device that is trusted too little
 }
 
 func newRig(t *testing.T) *rig {

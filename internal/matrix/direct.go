@@ -36,6 +36,11 @@ func (s *Service) findDirect(ctx context.Context, with bridge.UserID, sealed boo
 		return "", err
 	}
 	for _, room := range rooms {
+		if ours, err := s.made(ctx, room); err != nil {
+			return "", err
+		} else if !ours { // and may be many, or hard to read just now
+			continue
+		}
 		v, err := s.rooms.view(ctx, room, false)
 		switch {
 		case errors.Is(err, errNotJoined):
@@ -48,10 +53,14 @@ func (s *Service) findDirect(ctx context.Context, with bridge.UserID, sealed boo
 	return "", nil
 }
 
-// isDirect is true of a room that the bot has made and shares with the person alone, or will once they come.
-func (v view) isDirect(with bridge.UserID) bool {
-	return v.create != nil && v.create.Sender == v.bot && v.tombstone == nil && v.isOnly(with)
+// made says whether the bot has made a room, which never changes.
+func (s *Service) made(ctx context.Context, room bridge.ConversationID) (bool, error) {
+	created, err := s.store.StateOf(ctx, room, "m.room.create")
+	return err == nil && len(created) == 1 && created[0].Sender == s.hs.bot, err
 }
+
+// isDirect is true of a room that the bot shares with the person alone, or will once they come.
+func (v view) isDirect(with bridge.UserID) bool { return v.tombstone == nil && v.isOnly(with) }
 
 // isOnly says whether a person, who is joined or invited, is the only one besides the bot.
 func (v view) isOnly(who bridge.UserID) bool {

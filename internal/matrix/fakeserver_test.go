@@ -135,7 +135,8 @@ func (f *fakeServer) create(r *http.Request) (int, any) {
 	f.rooms[id] = room
 	room.state = append(room.state,
 		f.stateEvent("m.room.create", "", bot, map[string]any{"room_version": "11"}),
-		f.stateEvent("m.room.member", bot, bot, map[string]any{"membership": "join"}))
+		f.stateEvent("m.room.member", bot, bot, map[string]any{"membership": "join"}),
+		f.stateEvent("m.room.power_levels", "", bot, map[string]any{"users_default": 100}))
 	for _, who := range asked["invite"].([]any) {
 		room.state = append(room.state, f.stateEvent("m.room.member", who.(string), bot, map[string]any{"membership": "invite"}))
 	}

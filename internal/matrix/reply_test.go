@@ -180,6 +180,13 @@ func TestPrivateReply(t *testing.T) {
 		r.command("@dana:ex.org", "!decisions")
 		noError(t, r.distrustRooms(t.Context())) // as a start does
 	}
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if strings.Contains(req.URL.Path, "!theirs:ex.org") { // which is nothing that a reply could go to
+			w.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		return false
+	})
 	r.expectSaid(room, texts.ToldInPrivate, texts.ToldInPrivate)
 	r.expectSaid(direct(1), listed, listed)
 	if got := fmt.Sprint(r.server.made, r.server.direct); got != `[map[invite:[@dana:ex.org] is_direct:true preset:trusted_private_chat]] map[@dana:ex.org:[!direct1:ex.org]]` {
@@ -199,6 +206,12 @@ func TestPrivateReply(t *testing.T) {
 	r.command("@dana:ex.org", "!decisions")
 	r.expectSaid(direct(3), listed)
 	r.expectSaid(direct(4), listed)
+	closed := r.server.stateEvent("m.room.tombstone", "", "@dana:ex.org", map[string]any{"replacement_room": "!later:ex.org"})
+	r.server.rooms[direct(4)].state = append(r.server.rooms[direct(4)].state, closed)
+	r.put("closed", strings.ReplaceAll(r.echo(closed), room, direct(4)))
+	r.work()
+	r.command("@dana:ex.org", "!decisions")
+	r.expectSaid(direct(5), listed)
 }
 
 // A reply that fails half way is said once in each room when it is tried again, wherever a direct room would be found then.
@@ -337,7 +350,7 @@ func testRealCommands(r *real) {
 		noError(r.t, err)
 		var made []bridge.ConversationID
 		for _, room := range rooms {
-			if v, err := r.rooms.view(ctx, room, false); err == nil && v.isDirect(bridge.UserID(r.alice.ID)) {
+			if ours, err := r.made(ctx, room); err == nil && ours {
 				made = append(made, room)
 			}
 		}

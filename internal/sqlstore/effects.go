@@ -48,9 +48,13 @@ func (s *Store) AddEffects(ctx context.Context, effects ...bridge.Effect) error 
 const insertEffects = `INSERT INTO effects (question, lane, kind, key, due, owed_since, payload) VALUES `
 
 // ClaimEffects implements [bridge.Outbox]. The Due of a claimed effect is when its lease ends.
-func (s *Store) ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) (claimed []bridge.Effect, err error) {
+func (s *Store) ClaimEffects(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]bridge.Effect, error) {
+	return s.claim(ctx, s.claimEffects(`TRUE`), now, now.Add(lease), limit)
+}
+
+func (s *Store) claim(ctx context.Context, query string, args ...any) (claimed []bridge.Effect, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
-		claimed, err = list(ctx, s, scanEffect, s.claimEffects(), now, now.Add(lease), limit)
+		claimed, err = list(ctx, s, scanEffect, query, args...)
 		return err
 	})
 	if err != nil {
@@ -60,10 +64,10 @@ func (s *Store) ClaimEffects(ctx context.Context, now time.Time, lease time.Dura
 	return claimed, nil
 }
 
-func (s *Store) claimEffects() string {
+func (s *Store) claimEffects(part string) string {
 	return `
 	WITH due AS MATERIALIZED (
-		SELECT id FROM effects WHERE NOT failed AND due <= $1 AND ` + isFirst + ` ORDER BY due, id LIMIT $3` + s.dialect.takeRow + `
+		SELECT id FROM effects WHERE NOT failed AND due <= $1 AND ` + part + ` AND ` + isFirst + ` ORDER BY due, id LIMIT $3` + s.dialect.takeRow + `
 	)
 	UPDATE effects SET due = $2, claimed = TRUE, attempts = attempts + 1
 	WHERE id IN (SELECT id FROM due)
@@ -128,14 +132,20 @@ const hasten = `UPDATE effects SET due = $2 WHERE question = $1 AND lane = '' AN
 
 // NextEffect implements [bridge.Outbox].
 func (s *Store) NextEffect(ctx context.Context) (at time.Time, ok bool, err error) {
-	ms, ok, err := first(ctx, s, column[int64], nextEffect)
+	return s.next(ctx, nextEffect(`TRUE`))
+}
+
+func (s *Store) next(ctx context.Context, query string, args ...any) (at time.Time, ok bool, err error) {
+	ms, ok, err := first(ctx, s, column[int64], query, args...)
 	if err != nil || !ok {
 		return time.Time{}, false, err
 	}
 	return time.UnixMilli(ms).UTC(), true, nil
 }
 
-const nextEffect = `SELECT due FROM effects WHERE NOT failed AND ` + isFirst + ` ORDER BY due LIMIT 1`
+func nextEffect(part string) string {
+	return `SELECT due FROM effects WHERE NOT failed AND ` + part + ` AND ` + isFirst + ` ORDER BY due LIMIT 1`
+}
 
 // FailedEffect is an effect that was given up, and why.
 type FailedEffect struct {

@@ -6,6 +6,7 @@ import (
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
+	"superpipeline.dev/question-bridge/internal/grant"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -47,8 +48,10 @@ func (s *Store) HotQueries() map[string]string {
 		"posting":                 selectPosting,
 		"echoes":                  selectEchoes,
 		"question of a message":   questionOf,
-		"claim":                   s.claimEffects(),
-		"next effect":             nextEffect,
+		"claim":                   s.claimEffects(`TRUE`),
+		"claim of a kind":         s.claimEffects(`kind = $4`),
+		"next effect":             nextEffect(`TRUE`),
+		"next effect of a kind":   nextEffect(`kind = $1`),
 		"hasten":                  hasten,
 		"next events":             nextEvents,
 		"interest":                whereAsked(3),
@@ -178,3 +181,20 @@ func (s *Store) Lead(ctx context.Context, companions int, begun func(), end func
 func (s *Store) CheckServing(ctx context.Context) error { return s.checkServing(ctx) }
 
 var KeyTables = keyTables
+
+// HotGrantQueries are the statements of grants.
+func HotGrantQueries() map[string]string {
+	page := func(l grant.Listing) string {
+		l.State, l.Cursor = grant.Active, bridge.Place{ID: "g"}.Cursor()
+		query, _, err := grantListing(l)
+		if err != nil {
+			panic(err)
+		}
+		return query
+	}
+	return map[string]string{
+		"grant": selectGrant, "revoke": revokeGrant, "move": moveGrants,
+		"an agent's": page(grant.Listing{Asker: "agent"}), "a room's": page(grant.Listing{Conversations: []bridge.ConversationID{"!r"}}),
+		"some rooms'": page(grant.Listing{Conversations: []bridge.ConversationID{"!r", "!s"}}),
+	}
+}

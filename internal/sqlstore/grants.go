@@ -134,10 +134,12 @@ const revokeGrant = `UPDATE grants SET revoked_at = $2, revoked_by = $3 WHERE id
 // MoveGrants implements [grant.Store].
 func (s *Store) MoveGrants(ctx context.Context, from, to bridge.ConversationID) error {
 	return s.write(ctx, func(ctx context.Context) error {
-		_, err := s.exec(ctx, `UPDATE grants SET conversation = $2 WHERE conversation = $1`, from, to)
+		_, err := s.exec(ctx, moveGrants, from, to)
 		return err
 	})
 }
+
+const moveGrants = `UPDATE grants SET conversation = $2 WHERE conversation = $1`
 
 // KeepQuestion implements [grant.Store].
 func (s *Store) KeepQuestion(ctx context.Context, id bridge.QuestionID, until time.Time) error {

@@ -10,7 +10,7 @@ import (
 
 // fullScan is a step that reads a table, or an index of it, from the first row to the last. A search that names no index
 // is one too: it looks for the least of all rows.
-var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|gates|gate_queries|decisions|decision_uses|u|c|l|t)\b|^SEARCH \S+$`)
+var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|gates|gate_queries|decisions|decision_uses|grants|u|c|l|t)\b|^SEARCH \S+$`)
 
 // ordered are the plans that may follow an index from its start, until they have the one row that they want, or to its end
 // where it holds nothing but what they count.
@@ -37,6 +37,9 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 	}
 	for name, query := range sqlstore.HotGateQueries() {
 		queries["gate: "+name] = query
+	}
+	for name, query := range sqlstore.HotGrantQueries() {
+		queries["grant: "+name] = query
 	}
 	for name, query := range queries {
 		for _, step := range plan(t, s, query) {
