@@ -61,11 +61,21 @@ func TestGatesOnTheServer(t *testing.T) {
 		g = s.gate(gates, g.GateID)
 		next := *g.NextQuery
 		said := strings.NewReplacer(`{"choice":"approved"}`, `{"text":"Well."}`, `"human"`, `"agent"`, `"mediated"`, `"direct"`).Replace(approvalOfQuery(next.QueryID))
+		waits := make(chan schema.Gate, 1)
+		go func() { waits <- s.gate(gates, g.GateID+"?wait=30&while=approved") }()
+		for s.hub.Waiting() == 0 {
+			time.Sleep(time.Millisecond)
+		}
 		r := s.call(call{method: http.MethodPost, path: strings.TrimPrefix(next.Delivery.Endpoint, collectorAt), token: next.Delivery.Capability, body: said})
 		if r.status != http.StatusOK {
 			t.Errorf("the continuation's answer: %d %s", r.status, r.body)
 		}
-		if g = s.gate(gates, g.GateID); g.State != "answered" || *g.Answer.Text != "Well." {
+		select {
+		case g = <-waits:
+		case <-time.After(10 * time.Second): // it would look again by itself after 15 s
+			t.Fatal("nobody wakes who waits for the gate")
+		}
+		if g.State != "answered" || *g.Answer.Text != "Well." {
 			t.Errorf("answered as %+v", g)
 		}
 		silent := s.opened(gates, "return")
@@ -157,4 +167,25 @@ func mute(path string) func(http.Handler) http.Handler {
 			_ = die()
 		})
 	}
+}
+
+// The sweep sleeps until the next deadline, whether it is a question's or a gate's.
+func TestNextDeadline(t *testing.T) {
+	onBoth(t, func(t *testing.T, d config.Database) {
+		s := serve(t, arrangement{database: d, configure: func(cfg *config.Config) { cfg.API.PublicURL = collectorAt }})
+		next := func(want schema.Timestamp) {
+			t.Helper()
+			at, ok, err := s.sweeper.Deadlines.NextDeadline(t.Context())
+			if stands, failed := want.Time(); err != nil || failed != nil || !ok || !at.Truncate(time.Second).Equal(stands) {
+				t.Errorf("the next deadline is %s, %t, %v, not %s", at, ok, err, want)
+			}
+		}
+		if at, ok, err := s.sweeper.Deadlines.NextDeadline(t.Context()); ok || err != nil {
+			t.Errorf("with nothing open there is %s, %v", at, err)
+		}
+		late := s.ask(s.token, `{"prompt":"Go?","ttl":7200}`)
+		next(late.ExpiresAt)
+		next(s.opened(s.grant(Grant{Agent: "collects", Rooms: []string{"*"}, Scopes: []string{httpapi.ScopeGate}}), "return").Query.ExpiresAt)
+		next(s.ask(s.token, `{"prompt":"Go now?","ttl":1800}`).ExpiresAt)
+	})
 }

@@ -216,6 +216,16 @@ func TestOpenedOnce(t *testing.T) {
 	}
 }
 
+// A query expires on a whole second, as it is told: nobody is refused before that.
+func TestExpiresAsItIsTold(t *testing.T) {
+	both(t, func(r *rig) {
+		r.clock.Move(700 * time.Millisecond)
+		g, receipt := r.approve()
+		r.is("the approval", g.Approval.ExpiresAt, start.Add(time.Hour))
+		r.is("the continuation", receipt.Next.ExpiresAt, start.Add(2*time.Hour))
+	})
+}
+
 // Nothing of the protected query is logged or announced, before approval and after.
 func TestSaysNothing(t *testing.T) {
 	both(t, func(r *rig) {
