@@ -56,12 +56,13 @@ func (c *Collector) Open(ctx context.Context, o Opening) (g Gate, opened bool, e
 	if g, ok, err := c.before(ctx, o); ok || err != nil {
 		return g, false, err
 	}
-	if g, err = c.gateOf(o); err != nil {
+	fresh, err := c.gateOf(o)
+	if err != nil {
 		return Gate{}, false, err
 	}
 	asked := false
 	err = c.Store.Atomically(ctx, func(ctx context.Context) (err error) {
-		g, asked, err = c.recall(ctx, g)
+		g, asked, err = c.recall(ctx, fresh)
 		if err != nil || asked && o.Route == InRoom {
 			return err
 		}
