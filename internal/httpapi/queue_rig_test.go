@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ type library struct {
 	*manor
 	secret   string // of agent ci, with the scope queue alone
 	disabled bool   // what the environment says
+	last     atomic.Int64
 }
 
 func newLibrary(t *testing.T, database sqlstore.Config, change ...func(*httpapi.Config, *queue.Parts)) *library {
@@ -39,8 +41,15 @@ func newLibrary(t *testing.T, database sqlstore.Config, change ...func(*httpapi.
 	return l
 }
 
-// Now implements bridge.Clock before there is a manor.
-func (l *library) Now() time.Time { return time.Now() }
+// Now implements bridge.Clock before there is a manor. No two calls get the same millisecond: what is newest is so.
+func (l *library) Now() time.Time {
+	for {
+		last, now := l.last.Load(), time.Now().UnixMilli()
+		if now = max(now, last+1); l.last.CompareAndSwap(last, now) {
+			return time.UnixMilli(now).UTC()
+		}
+	}
+}
 
 // inLibraries runs a test over each database.
 func inLibraries(t *testing.T, f func(l *library)) {
