@@ -40,7 +40,9 @@ func TestListenersAreSeparate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header.Set("Authorization", "Bearer "+reg.HSToken)
+		if strings.HasPrefix(path, "/_matrix/") { // with a wrong token, some of the others say that there is nothing
+			req.Header.Set("Authorization", "Bearer "+reg.HSToken)
+		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
