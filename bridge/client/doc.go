@@ -12,7 +12,7 @@
 // withdrawn. [Client.Fetch], [Client.List] and [Client.Cancel] are for audit, recovery and cleaning up.
 //
 // [Client.AskQuery] puts a query of a gated exchange (docs/gate.md) to people, and [Outcome.Next] is what follows a yes;
-// [Client.Gates] is the side that hands such queries out.
+// [Client.Gates] is the side that hands such queries out, and [Respond] answers one.
 //
 // A [Responder] is the other side: it lists what waits for a person, and answers as them.
 //

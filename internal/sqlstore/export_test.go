@@ -51,7 +51,9 @@ func (s *Store) HotQueries() map[string]string {
 		"claim":                   s.claimEffects(`TRUE`),
 		"claim of a kind":         s.claimEffects(`kind = $4`),
 		"next effect":             nextEffect(`TRUE`),
+		"claim of the others":     s.claimEffects(`kind <> $4`),
 		"next effect of a kind":   nextEffect(`kind = $1`),
+		"next of the others":      nextEffect(`kind <> $1`),
 		"hasten":                  hasten,
 		"next events":             nextEvents,
 		"interest":                whereAsked(3),
@@ -131,6 +133,10 @@ func HotGateQueries() map[string]string {
 	}
 	cursor := bridge.Place{ID: "g"}.Cursor()
 	return map[string]string{
+		"query of an agent":   queryOf,
+		"query of a question": queryAskedBy,
+		"known query":         queryKnown,
+		"end a submission":    endSubmission,
 		"decision":            decisionUnder,
 		"list an agent's":     decided(decision.Listing{Agent: "agent", Cursor: cursor}),
 		"list a person's":     decided(decision.Listing{By: "@ada:ex.org", Cursor: cursor}),

@@ -43,19 +43,25 @@ func scanQuery(row dbutil.Scannable) (a host.Asked, err error) {
 
 // QueryOf implements [host.Store].
 func (s *Store) QueryOf(ctx context.Context, agent bridge.AgentID, id gate.QueryID) (a host.Asked, ok bool, err error) {
-	return first(ctx, s, scanQuery, selectQuery+`agent = $1 AND query_id = $2`, agent, id)
+	return first(ctx, s, scanQuery, queryOf, agent, id)
 }
+
+const queryOf = selectQuery + `agent = $1 AND query_id = $2`
 
 // QueryAskedBy implements [host.Store].
 func (s *Store) QueryAskedBy(ctx context.Context, q bridge.QuestionID) (a host.Asked, ok bool, err error) {
-	return first(ctx, s, scanQuery, selectQuery+`question = $1`, q)
+	return first(ctx, s, scanQuery, queryAskedBy, q)
 }
+
+const queryAskedBy = selectQuery + `question = $1`
 
 // QueryKnown implements [host.Store].
 func (s *Store) QueryKnown(ctx context.Context, id gate.QueryID) (bool, error) {
-	_, ok, err := first(ctx, s, column[int], `SELECT 1 FROM host_queries WHERE query_id = $1 OR next_query_id = $1 LIMIT 1`, id)
+	_, ok, err := first(ctx, s, column[int], queryKnown, id)
 	return ok, err
 }
+
+const queryKnown = `SELECT 1 FROM host_queries WHERE query_id = $1 OR next_query_id = $1 LIMIT 1`
 
 // BeginSubmission implements [host.Store].
 func (s *Store) BeginSubmission(ctx context.Context, q bridge.QuestionID, r gate.ResponseID) error {
@@ -75,7 +81,7 @@ func (s *Store) BeginSubmission(ctx context.Context, q bridge.QuestionID, r gate
 // EndSubmission implements [host.Store].
 func (s *Store) EndSubmission(ctx context.Context, q bridge.QuestionID, as host.Submission) (ended bool, err error) {
 	err = s.Atomically(ctx, func(ctx context.Context) error {
-		a, ok, err := first(ctx, s, scanQuery, selectQuery+`question = $1`+s.holdRow(ctx), q)
+		a, ok, err := first(ctx, s, scanQuery, queryAskedBy+s.holdRow(ctx), q)
 		if ended = ok && a.Status == host.Submitting; err != nil || !ended {
 			return err
 		}

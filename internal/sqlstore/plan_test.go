@@ -10,14 +10,15 @@ import (
 
 // fullScan is a step that reads a table, or an index of it, from the first row to the last. A search that names no index
 // is one too: it looks for the least of all rows.
-var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|gates|gate_queries|decisions|decision_uses|grants|u|c|l|t)\b|^SEARCH \S+$`)
+var fullScan = regexp.MustCompile(`^SCAN (questions|q|postings|p|message_links|effects|earlier|inbox|i|h|sends|tokens|openid_tokens|webhook_deliveries|d|webhook_endpoints|e|responses|queue_\w+|gates|gate_queries|host_queries|decisions|decision_uses|grants|u|c|l|t)\b|^SEARCH \S+$`)
 
 // ordered are the plans that may follow an index from its start, until they have the one row that they want, or to its end
 // where it holds nothing but what they count.
 var ordered = map[string]string{
-	"next deadline": "SCAN questions USING COVERING INDEX questions_deadline",
-	"next effect":   "SCAN effects USING INDEX effects_due",
-	"next events":   "SCAN i USING COVERING INDEX inbox_waiting",
+	"next deadline":      "SCAN questions USING COVERING INDEX questions_deadline",
+	"next effect":        "SCAN effects USING INDEX effects_due",
+	"next of the others": "SCAN effects USING INDEX effects_due",
+	"next events":        "SCAN i USING COVERING INDEX inbox_waiting",
 
 	"gate: next deadline": "SCAN gates USING COVERING INDEX gates_due",
 

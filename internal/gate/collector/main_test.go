@@ -87,6 +87,19 @@ func newRig(t *testing.T, config sqlstore.Config) *rig {
 	return r
 }
 
+// givingWay is a store whose every transaction gives way to somebody else once, and runs again.
+type givingWay struct{ collector.Store }
+
+var errGaveWay = errors.New("gave way")
+
+func (s givingWay) Atomically(ctx context.Context, f func(context.Context) error) error {
+	err := s.Store.Atomically(ctx, func(ctx context.Context) error { return errors.Join(f(ctx), errGaveWay) })
+	if !errors.Is(err, errGaveWay) {
+		return err
+	}
+	return s.Store.Atomically(ctx, f)
+}
+
 // rooms stores questions as the engine does, and posts none.
 type rooms struct{ db *sqlstore.Store }
 

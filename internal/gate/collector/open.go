@@ -56,12 +56,13 @@ func (c *Collector) Open(ctx context.Context, o Opening) (g Gate, opened bool, e
 	if g, ok, err := c.before(ctx, o); ok || err != nil {
 		return g, false, err
 	}
-	if g, err = c.gateOf(o); err != nil {
+	fresh, err := c.gateOf(o)
+	if err != nil {
 		return Gate{}, false, err
 	}
 	asked := false
 	err = c.Store.Atomically(ctx, func(ctx context.Context) (err error) {
-		g, asked, err = c.recall(ctx, g)
+		g, asked, err = c.recall(ctx, fresh)
 		if err != nil || asked && o.Route == InRoom {
 			return err
 		}
@@ -105,6 +106,11 @@ func (c *Collector) before(ctx context.Context, o Opening) (g Gate, ok bool, err
 // gateOf makes the gate that is to be opened, whose approval nobody was asked for.
 func (c *Collector) gateOf(o Opening) (Gate, error) {
 	now := c.Clock.Now()
+	for field, ttl := range map[string]time.Duration{"/approval/ttl": o.TTL, "/query/ttl": o.Protected.TTL} {
+		if ttl < ShortestTTL || ttl > LongestTTL {
+			return Gate{}, &bridge.Error{Code: CodeInvalidGate, Field: field, Reason: fmt.Sprintf("must be %s to %s", ShortestTTL, LongestTTL)}
+		}
+	}
 	prompt := o.Prompt
 	if o.Mode.remembers() {
 		prompt += "\n\n" + told(o)

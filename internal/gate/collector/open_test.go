@@ -216,6 +216,23 @@ func TestOpenedOnce(t *testing.T) {
 	}
 }
 
+// No capability is good for longer than two hours, whatever asks for it.
+func TestLifetimes(t *testing.T) {
+	both(t, func(r *rig) {
+		for ttl, ok := range map[time.Duration]bool{
+			collector.ShortestTTL - 1: false, collector.ShortestTTL: true, collector.LongestTTL: true, collector.LongestTTL + 1: false, 0: false,
+		} {
+			for _, set := range []func(*collector.Opening){
+				func(o *collector.Opening) { o.TTL = ttl }, func(o *collector.Opening) { o.Protected.TTL = ttl },
+			} {
+				if _, _, err := r.Open(r.ctx, opening(set)); (err == nil) != ok || !ok && bridge.CodeOf(err) != collector.CodeInvalidGate {
+					t.Errorf("%s: %v", ttl, err)
+				}
+			}
+		}
+	})
+}
+
 // A query expires on a whole second, as it is told: nobody is refused before that.
 func TestExpiresAsItIsTold(t *testing.T) {
 	both(t, func(r *rig) {

@@ -67,14 +67,14 @@ func (c *Collector) respond(ctx context.Context, r Response) (receipt Receipt, a
 	return Receipt{}, nil, errMoved
 }
 
-// find gives the gate of a query that is answered over HTTPS.
+// find gives the gate of a query that is answered over HTTPS. Nobody was given one that was never asked.
 func (c *Collector) find(ctx context.Context, id gate.QueryID) (Gate, *Asked, error) {
 	g, ok, err := c.Store.GateOfQuery(ctx, id)
 	if err != nil {
 		return g, nil, err
 	}
 	asked := g.query(id)
-	if !ok || asked == nil || asked == &g.Approval && g.Route == InRoom {
+	if !ok || asked == nil || asked == &g.Approval && (g.Route == InRoom || g.State == Withheld) {
 		return g, nil, errUnknownQuery
 	}
 	return g, asked, nil

@@ -175,6 +175,10 @@ func TestCapability(t *testing.T) {
 		_, err = r.Respond(r.ctx, said(asked.Approval.ID, "x", "approved"))
 		r.is("asked in a room", err.Error(), wrong.Error())
 		r.state(asked, collector.Open)
+		withheld := r.open(mode(collector.NeverAsk))
+		_, err = r.Respond(r.ctx, said(withheld.Approval.ID, "x", "approved"))
+		r.is("never asked", err.Error(), wrong.Error())
+		r.state(withheld, collector.Withheld)
 		another := collector.Key{9}
 		if another.Capability(one.ID) == one.Capability {
 			t.Error("every key makes the same capability")
@@ -235,6 +239,25 @@ func TestAllOrNothing(t *testing.T) {
 		r.is("gate", r.stored(g), g)
 		r.news.refuse = nil
 		r.is("again", r.respond(said(g.Approval.ID, "first", collector.ChoiceApproved)).Status, collector.ReceiptAccepted)
+	})
+}
+
+// A transaction that gave way runs again, from the start.
+func TestRunsAgain(t *testing.T) {
+	both(t, func(r *rig) {
+		r.Store = givingWay{r.db}
+		r.made.stored = collector.Decision{ID: "d1", Approved: true, Revision: 4}
+		remembered := r.open(mode(collector.AskOnce))
+		r.is("remembered", r.stored(remembered), remembered)
+		r.state(remembered, collector.Approved)
+		g, receipt := r.approve()
+		r.is("again", r.respond(said(g.Approval.ID, "first", collector.ChoiceApproved)), receipt)
+		r.is("answered", r.respond(wrote(receipt.Next.ID, "first", "fine")).Status, collector.ReceiptAccepted)
+		r.state(g, collector.Answered)
+		silent := r.open()
+		r.clock.Move(time.Hour)
+		r.is("expired", must(r.Expire(r.ctx, 9))(r), 1)
+		r.state(silent, collector.Expired)
 	})
 }
 

@@ -22,3 +22,6 @@ CREATE TABLE host_queries (
 );
 CREATE INDEX host_queries_query ON host_queries (query_id);
 CREATE UNIQUE INDEX host_queries_next ON host_queries (next_query_id);
+
+-- Submissions are looked for apart from all else that is owed.
+CREATE INDEX effects_kind ON effects (kind, due, id) WHERE NOT failed;
