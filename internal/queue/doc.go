@@ -3,7 +3,8 @@
 // which becomes evidence about the candidate's target keys.
 //
 // The queue never writes to a room and never addresses a person: [Queue.Next] gives a candidate, and delivering it is the
-// host's step. Turns are the host's own count, which only grows; the queue has none.
+// host's step. [Queue.NextIn] does that step by an [Asker], which asks an ordinary question; what becomes of that is what
+// becomes of the candidate ([Queue.Settling]). Turns are the host's own count, which only grows; the queue has none.
 //
 // Locks are taken in one order: the queue of an agent's group, the budget of whoever is asked, a question, its candidates.
 // Whoever settles a question holds it already, and so moves its candidates without the first one: a candidate that stands
