@@ -133,18 +133,24 @@ func (s *server) gate(w http.ResponseWriter, r *http.Request, t bridge.Token) er
 	default:
 		return invalidParameter("while", "must be open or approved: no gate leaves another state")
 	}
-	g, err := s.Gates.Gate(r.Context(), t.Agent, collector.GateID(id))
+	read := func() (*collector.Gate, error) {
+		return apart(func() (*collector.Gate, error) {
+			g, err := s.Gates.Gate(r.Context(), t.Agent, collector.GateID(id))
+			return &g, err
+		})
+	}
+	g, err := read()
 	if err != nil {
 		return err
 	}
 	if seconds > 0 && g.State == during {
 		err = s.hold(w, r, holding{g.Woken(), time.Duration(seconds) * time.Second, func() (over bool, err error) {
-			g, err = s.Gates.Gate(r.Context(), t.Agent, g.ID)
+			g, err = read()
 			return g.State != during, err
 		}})
 	}
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, s.shownGate(g))
+	return reply(w, http.StatusOK, s.shownGate(*g))
 }
