@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,11 +181,12 @@ func (s *Service) Handler() http.Handler {
 // Run handles what comes in until ctx ends: the inbox, and a sync for what is not pushed. It returns an error only when it
 // cannot go on.
 func (s *Service) Run(ctx context.Context, engine Engine) error {
-	if err := s.distrustRooms(ctx); err != nil {
-		return err
+	err := s.distrustRooms(ctx)
+	if err == nil {
+		_, err = s.store.UnlockAllEvents(ctx, s.clock.Now()) // a key may have come when we ended
 	}
-	if _, err := s.store.UnlockAllEvents(ctx, s.clock.Now()); err != nil { // a key may have come when we ended
-		return err
+	if err != nil {
+		return cmp.Or(ctx.Err(), err) // whoever is asked to end while it commits is told many things by a database
 	}
 	var running sync.WaitGroup
 	running.Go(func() { s.sync(ctx, engine) })
