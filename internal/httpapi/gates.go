@@ -20,19 +20,10 @@ func (s *server) openGate(w http.ResponseWriter, r *http.Request, t bridge.Token
 	if err != nil {
 		return err
 	}
-	room, err := s.room(ctx, r.PathValue("room"), t)
-	attemptOf(ctx).Conversation = room.ID
+	asked, raw, err := s.asked(w, r, t)
 	if err != nil {
 		return err
 	}
-	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
-		return err
-	}
-	raw, err := readBody(w, r)
-	if err != nil {
-		return err
-	}
-	asked := dialect.AskContext{Asker: t.Agent, AskedBy: s.Agents[t.Agent], Conversation: room.ID, Now: s.Clock.Now()}
 	g, opened, err := s.openedBy(ctx, raw, key, asked)
 	var refused *schema.Refusal
 	switch {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"superpipeline.dev/question-bridge/bridge"
-	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/schema"
 )
@@ -16,15 +15,7 @@ import (
 // the same query is already. The query's id names the request for its repeats, so an Idempotency-Key says nothing.
 func (s *server) handIn(w http.ResponseWriter, r *http.Request, t bridge.Token) error {
 	ctx := r.Context()
-	room, err := s.room(ctx, r.PathValue("room"), t)
-	attemptOf(ctx).Conversation = room.ID
-	if err != nil {
-		return err
-	}
-	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
-		return err
-	}
-	raw, err := readBody(w, r)
+	asked, raw, err := s.asked(w, r, t)
 	if err != nil {
 		return err
 	}
@@ -32,9 +23,7 @@ func (s *server) handIn(w http.ResponseWriter, r *http.Request, t bridge.Token) 
 	if err != nil {
 		return refusedQuery(err)
 	}
-	q, created, err := s.Host.Ask(ctx, ask, dialect.AskContext{
-		Asker: t.Agent, AskedBy: s.Agents[t.Agent], Conversation: room.ID, Now: s.Clock.Now(),
-	})
+	q, created, err := s.Host.Ask(ctx, ask, asked)
 	if err != nil {
 		return refusedQuery(err)
 	}

@@ -19,15 +19,7 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 	if err != nil {
 		return err
 	}
-	room, err := s.room(ctx, r.PathValue("room"), t)
-	attemptOf(ctx).Conversation = room.ID
-	if err != nil {
-		return err
-	}
-	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
-		return err
-	}
-	raw, err := readBody(w, r)
+	asked, raw, err := s.asked(w, r, t)
 	if err != nil {
 		return err
 	}
@@ -35,17 +27,30 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request, t bridge.Token) err
 	if err != nil {
 		return err
 	}
-	q, err := dialect.FromAsk(ask, dialect.AskContext{
-		Asker: t.Agent, AskedBy: s.Agents[t.Agent], Conversation: room.ID, Now: s.Clock.Now(),
-	})
+	q, err := dialect.FromAsk(ask, asked)
 	if err != nil {
 		return err
 	}
-	response, replayed, err := s.askOnce(ctx, q, once(bridge.RequestID{Agent: t.Agent, Scope: "ask " + string(room.ID), Key: key}, raw))
+	response, replayed, err := s.askOnce(ctx, q, once(bridge.RequestID{Agent: t.Agent, Scope: "ask " + string(asked.Conversation), Key: key}, raw))
 	if err != nil {
 		return err
 	}
 	return replyOnce(w, response, replayed)
+}
+
+// asked is what is known of a request that asks in a room, and its body; it has spent what its agent and the room are
+// left with.
+func (s *server) asked(w http.ResponseWriter, r *http.Request, t bridge.Token) (dialect.AskContext, []byte, error) {
+	room, err := s.room(r.Context(), r.PathValue("room"), t)
+	attemptOf(r.Context()).Conversation = room.ID
+	if err != nil {
+		return dialect.AskContext{}, nil, err
+	}
+	if err := s.spend(s.agentBudget(t.Agent), s.roomBudget(room.ID)); err != nil {
+		return dialect.AskContext{}, nil, err
+	}
+	raw, err := readBody(w, r)
+	return dialect.AskContext{Asker: t.Agent, AskedBy: s.Agents[t.Agent], Conversation: room.ID, Now: s.Clock.Now()}, raw, err
 }
 
 // readBody reads at most what one document may hold. What is larger is never read, whatever it claims to be.

@@ -68,17 +68,9 @@ func (s *Store) ListDecisions(ctx context.Context, l decision.Listing) ([]decisi
 	if err != nil {
 		return nil, "", err
 	}
-	limit := min(max(l.Limit, 1), 200)
-	all, err := list(ctx, s, scanDecision, query, append(args, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("list decisions: %w", err)
-	}
-	if len(all) <= limit {
-		return all, "", nil
-	}
-	all = all[:limit]
-	last := all[limit-1]
-	return all, bridge.Place{CreatedAt: last.Made.At, ID: bridge.QuestionID(last.ID)}.Cursor(), nil
+	return pageOf(ctx, s, paging[decision.Decision]{query, args, l.Limit, scanDecision, func(d decision.Decision) bridge.Place {
+		return bridge.Place{CreatedAt: d.Made.At, ID: bridge.QuestionID(d.ID)}
+	}})
 }
 
 // decisionListing writes the query for a page; its last placeholder is the limit.

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/internal/gate"
@@ -60,18 +59,13 @@ func (s *Store) ListGates(ctx context.Context, l collector.Listing) ([]collector
 	if err != nil {
 		return nil, "", err
 	}
-	limit := min(max(l.Limit, 1), 200)
-	all, err := list(ctx, s, scanGate, query, append(args, limit+1)...)
+	all, next, err := pageOf(ctx, s, paging[collector.Gate]{query, args, l.Limit, scanGate, func(g collector.Gate) bridge.Place {
+		return bridge.Place{CreatedAt: g.CreatedAt, ID: bridge.QuestionID(g.ID)}
+	}})
 	if err != nil {
-		return nil, "", fmt.Errorf("list gates of %s: %w", l.Agent, err)
+		return nil, "", err
 	}
-	cursor := ""
-	if len(all) > limit {
-		all = all[:limit]
-		last := all[limit-1]
-		cursor = bridge.Place{CreatedAt: last.CreatedAt, ID: bridge.QuestionID(last.ID)}.Cursor()
-	}
-	return all, cursor, s.withQueries(ctx, all)
+	return all, next, s.withQueries(ctx, all)
 }
 
 // gateListing writes the query for a page; its last placeholder is the limit.

@@ -73,15 +73,7 @@ func (s *Store) ListGrants(ctx context.Context, l grant.Listing) ([]grant.Grant,
 	if err != nil {
 		return nil, "", err
 	}
-	limit := min(max(l.Limit, 1), 200)
-	all, err := list(ctx, s, scanGrant, query, append(args, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("list grants: %w", err)
-	}
-	if len(all) <= limit {
-		return all, "", nil
-	}
-	return all[:limit], all[limit-1].Place().Cursor(), nil
+	return pageOf(ctx, s, paging[grant.Grant]{query, args, l.Limit, scanGrant, grant.Grant.Place})
 }
 
 // grantListing writes the query for a page; its last placeholder is the limit.

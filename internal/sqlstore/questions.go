@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,16 +103,7 @@ func (s *Store) ListQuestions(ctx context.Context, l bridge.Listing) ([]bridge.Q
 	if err != nil {
 		return nil, "", err
 	}
-	limit := min(max(l.Limit, 1), 200)
-	all, err := list(ctx, s, scanQuestion, query, append(args, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("list questions of %s%s: %w", l.Asker, l.Conversation, err)
-	}
-	if len(all) <= limit {
-		return all, "", nil
-	}
-	all = all[:limit]
-	return all, all[limit-1].Place().Cursor(), nil
+	return pageOf(ctx, s, paging[bridge.Question]{query, args, l.Limit, scanQuestion, bridge.Question.Place})
 }
 
 // listing writes the query for a page; its last placeholder is the limit.
@@ -162,31 +152,6 @@ func listingThere(l bridge.Listing, after *bridge.Place) (query string, args []a
 	p := page{args: args}
 	p.b.WriteString(strings.Join(parts, ` UNION ALL `))
 	return p.query(), args, nil
-}
-
-// page is the query for a page of questions, newest first.
-type page struct {
-	b    strings.Builder
-	args []any
-}
-
-func (p *page) where(condition string, values ...any) {
-	for _, value := range values {
-		p.args = append(p.args, value)
-		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(p.args)), 1)
-	}
-	p.b.WriteString(" AND " + condition)
-}
-
-// after leaves out what stands up to a place, if there is one, so that later questions change no later page.
-func (p *page) after(place *bridge.Place) {
-	if place != nil {
-		p.where("(created_at, id) < (?, ?)", place.CreatedAt, place.ID)
-	}
-}
-
-func (p *page) query() string {
-	return p.b.String() + " ORDER BY created_at DESC, id DESC LIMIT $" + strconv.Itoa(len(p.args)+1)
 }
 
 // PendingAfter implements [bridge.Store].

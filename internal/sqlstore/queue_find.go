@@ -21,17 +21,9 @@ func (s *Store) ListCandidates(ctx context.Context, l queue.Listing) ([]queue.Ca
 	if err != nil {
 		return nil, "", err
 	}
-	limit := min(max(l.Limit, 1), 200)
-	all, err := list(ctx, s, scanCandidate, query, append(args, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("list candidates of %s: %w", l.Agent, err)
-	}
-	if len(all) <= limit {
-		return all, "", nil
-	}
-	all = all[:limit]
-	last := all[limit-1]
-	return all, bridge.Place{CreatedAt: last.CreatedAt, ID: bridge.QuestionID(last.ID)}.Cursor(), nil
+	return pageOf(ctx, s, paging[queue.Candidate]{query, args, l.Limit, scanCandidate, func(c queue.Candidate) bridge.Place {
+		return bridge.Place{CreatedAt: c.CreatedAt, ID: bridge.QuestionID(c.ID)}
+	}})
 }
 
 // candidateListing writes the query for a page; its last placeholder is the limit.
