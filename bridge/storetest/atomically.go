@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 // changes makes a change of every sort to a question, and asks another one.
@@ -38,13 +39,13 @@ func (k *kit) untouched(old, fresh bridge.Question) {
 	k.Helper()
 	ctx, cancel := context.WithTimeout(k.outside(), 10*time.Second)
 	defer cancel()
-	k.is("question", got(k.Question(ctx, old.ID))(k), old)
+	k.Is("question", demand.Got(k.Question(ctx, old.ID))(k), old)
 	_, err := k.Question(ctx, fresh.ID)
 	k.code("the other question", err, bridge.CodeNotFound)
 	absent(k.QuestionOf(ctx, room, "$m"))(k)
 	absent(k.Reply(ctx, "$r"))(k)
 	absent(k.NextEffect(ctx))(k)
-	k.is("first time", got(k.FirstTime(ctx, old.ID, "key"))(k), true)
+	k.Is("first time", demand.Got(k.FirstTime(ctx, old.ID, "key"))(k), true)
 }
 
 var errStop = errors.New("stop")
@@ -52,29 +53,29 @@ var errStop = errors.New("stop")
 var atomically = []promise{
 	{"all of it is stored", func(k *kit) {
 		old, fresh := k.ask(), k.question()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error { return k.changes(ctx, old, fresh) }))
-		k.is("state", k.stored(old.ID).State, bridge.Answered)
-		k.is("the other question", k.stored(fresh.ID), fresh)
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error { return k.changes(ctx, old, fresh) }))
+		k.Is("state", k.stored(old.ID).State, bridge.Answered)
+		k.Is("the other question", k.stored(fresh.ID), fresh)
 		only(k.QuestionOf(k.Context(), room, "$m"))(k)
 		only(k.Reply(k.Context(), "$r"))(k)
 		only(k.NextEffect(k.Context()))(k)
-		k.is("first time", got(k.FirstTime(k.Context(), old.ID, "key"))(k), false)
+		k.Is("first time", demand.Got(k.FirstTime(k.Context(), old.ID, "key"))(k), false)
 	}},
 	{"or nothing, after an error", func(k *kit) {
 		old, fresh := k.ask(), k.question()
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.ok(k.changes(ctx, old, fresh))
+			k.OK(k.changes(ctx, old, fresh))
 			return fmt.Errorf("wrapped: %w", errStop)
 		})
-		k.is("the error comes through", errors.Is(err, errStop), true)
+		k.Is("the error comes through", errors.Is(err, errStop), true)
 		k.untouched(old, fresh)
 	}},
 	{"or nothing, after a panic", func(k *kit) {
 		old, fresh := k.ask(), k.question()
 		func() {
-			defer func() { k.is("the panic comes through", recover(), any(errStop)) }()
+			defer func() { k.Is("the panic comes through", recover(), any(errStop)) }()
 			_ = k.Atomically(k.Context(), func(ctx context.Context) error {
-				k.ok(k.changes(ctx, old, fresh))
+				k.OK(k.changes(ctx, old, fresh))
 				panic(errStop)
 			})
 		}()
@@ -82,7 +83,7 @@ var atomically = []promise{
 	}},
 	{"or nothing, when the goroutine ends inside", func(k *kit) {
 		old, fresh := k.ask(), k.question()
-		parallel(1, func(int) {
+		demand.Parallel(1, func(int) {
 			_ = k.Atomically(k.Context(), func(ctx context.Context) error {
 				if err := k.changes(ctx, old, fresh); err != nil {
 					k.Error(err)
@@ -97,7 +98,7 @@ var atomically = []promise{
 		old, fresh := k.ask(), k.question()
 		ctx, cancel := context.WithCancel(k.Context())
 		err := k.Atomically(ctx, func(ctx context.Context) error {
-			k.ok(k.changes(ctx, old, fresh))
+			k.OK(k.changes(ctx, old, fresh))
 			cancel()
 			return nil
 		})
@@ -113,7 +114,7 @@ var atomically = []promise{
 			k.Error("it ran")
 			return nil
 		})
-		k.is("cancelled", errors.Is(err, context.Canceled), true)
+		k.Is("cancelled", errors.Is(err, context.Canceled), true)
 		if err := k.CreateQuestion(ctx, k.question()); !errors.Is(err, context.Canceled) {
 			k.Errorf("create: %v", err)
 		}
@@ -121,11 +122,11 @@ var atomically = []promise{
 	{"one inside another joins it", func(k *kit) {
 		old, fresh := k.ask(), k.question()
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.ok(k.Atomically(ctx, func(ctx context.Context) error { return k.changes(ctx, old, fresh) }))
-			k.is("seen by the outer one", got(k.Question(ctx, fresh.ID))(k).ID, fresh.ID)
+			k.OK(k.Atomically(ctx, func(ctx context.Context) error { return k.changes(ctx, old, fresh) }))
+			k.Is("seen by the outer one", demand.Got(k.Question(ctx, fresh.ID))(k).ID, fresh.ID)
 			return errStop
 		})
-		k.is("error", errors.Is(err, errStop), true)
+		k.Is("error", errors.Is(err, errStop), true)
 		k.untouched(old, fresh)
 	}},
 	{"what is put off is done after the commit of the outermost, and never without one", func(k *kit) {
@@ -134,32 +135,32 @@ var atomically = []promise{
 			bridge.AfterCommit(ctx, func() { done = append(done, what) })
 		}
 		q := k.question()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
 			put(ctx, "outer")
-			k.ok(k.Atomically(ctx, func(ctx context.Context) error {
+			k.OK(k.Atomically(ctx, func(ctx context.Context) error {
 				put(ctx, "inner")
 				return k.CreateQuestion(ctx, q)
 			}))
-			k.is("done before the commit", done, []string(nil))
-			bridge.AfterCommit(ctx, func() { k.is("stored by then", got(k.Question(k.outside(), q.ID))(k).ID, q.ID) })
+			k.Is("done before the commit", done, []string(nil))
+			bridge.AfterCommit(ctx, func() { k.Is("stored by then", demand.Got(k.Question(k.outside(), q.ID))(k).ID, q.ID) })
 			return nil
 		}))
-		k.is("done", done, []string{"outer", "inner"})
+		k.Is("done", done, []string{"outer", "inner"})
 		done = nil
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
 			put(ctx, "failed")
 			return errStop
 		})
-		k.is("error", errors.Is(err, errStop), true)
-		k.is("done without a commit", done, []string(nil))
+		k.Is("error", errors.Is(err, errStop), true)
+		k.Is("done without a commit", done, []string(nil))
 		put(k.Context(), "at once")
-		k.is("done without a transaction", done, []string{"at once"})
+		k.Is("done without a transaction", done, []string{"at once"})
 	}},
 	{"nobody else sees it before the commit", func(k *kit) {
 		old, fresh := k.ask(), k.question()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.ok(k.changes(ctx, old, fresh))
-			k.is("outside", got(k.Question(k.outside(), old.ID))(k), old)
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
+			k.OK(k.changes(ctx, old, fresh))
+			k.Is("outside", demand.Got(k.Question(k.outside(), old.ID))(k), old)
 			_, err := k.Question(k.outside(), fresh.ID)
 			k.code("the other question, outside", err, bridge.CodeNotFound)
 			return nil
@@ -170,7 +171,7 @@ var atomically = []promise{
 		const each = 10
 		var mu sync.Mutex
 		runs := 0
-		parallel(6, func(int) {
+		demand.Parallel(6, func(int) {
 			for range each {
 				err := k.Atomically(k.Context(), func(ctx context.Context) error {
 					mu.Lock()
@@ -195,7 +196,7 @@ var atomically = []promise{
 				}
 			}
 		})
-		k.is("counted", string(got(k.Posting(k.Context(), q.ID))(k).Progress), fmt.Sprint(6*each))
+		k.Is("counted", string(demand.Got(k.Posting(k.Context(), q.ID))(k).Progress), fmt.Sprint(6*each))
 		if runs < 6*each {
 			k.Errorf("%d runs", runs)
 		}
@@ -208,8 +209,8 @@ var atomically = []promise{
 			_, _, err := k.Settle(k.outside(), answered(q.ID, 1, start))
 			settled <- err
 		}()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.is("before", got(k.Question(ctx, q.ID))(k).State, bridge.Pending)
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
+			k.Is("before", demand.Got(k.Question(ctx, q.ID))(k).State, bridge.Pending)
 			close(read)
 			select {
 			case err := <-settled:
@@ -217,17 +218,17 @@ var atomically = []promise{
 				settled <- err
 			case <-time.After(50 * time.Millisecond): // time for it to go wrong
 			}
-			if state := got(k.Question(ctx, q.ID))(k).State; state != bridge.Pending {
+			if state := demand.Got(k.Question(ctx, q.ID))(k).State; state != bridge.Pending {
 				k.Errorf("it is %s now", state)
 			}
 			return nil
 		}))
-		k.ok(<-settled)
-		k.is("then", k.stored(q.ID).State, bridge.Answered)
+		k.OK(<-settled)
+		k.Is("then", k.stored(q.ID).State, bridge.Answered)
 	}},
 	{"two that take questions in opposite order both succeed", func(k *kit) {
 		a, b := k.ask(), k.ask()
-		parallel(6, func(i int) {
+		demand.Parallel(6, func(i int) {
 			x, y := a.ID, b.ID
 			if i%2 == 1 {
 				x, y = y, x

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 var questions = []promise{
@@ -16,19 +17,19 @@ var questions = []promise{
 		q := filled[bridge.Question]()
 		q.State, q.Answer, q.SettledAt, q.CancelledBy, q.DismissedBy, q.Reason = bridge.Pending, nil, nil, "", "", ""
 		q.Delivery.State = bridge.Posted
-		k.ok(k.CreateQuestion(k.Context(), q))
-		k.is("question", k.stored(q.ID), q)
-		k.is("by elicitation", got(k.QuestionByElicitation(k.Context(), q.Asker, q.ElicitationID))(k), q)
+		k.OK(k.CreateQuestion(k.Context(), q))
+		k.Is("question", k.stored(q.ID), q)
+		k.Is("by elicitation", demand.Got(k.QuestionByElicitation(k.Context(), q.Asker, q.ElicitationID))(k), q)
 		all, _, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: q.Asker, CorrelationID: q.CorrelationID, Limit: 1})
-		k.ok(err)
-		k.is("in a list", all, []bridge.Question{q})
+		k.OK(err)
+		k.Is("in a list", all, []bridge.Question{q})
 	}},
 	{"what is absent stays absent", func(k *kit) {
 		q := k.ask(func(q *bridge.Question) { q.Items = []bridge.Item{{Prompt: "Why?"}} })
-		k.is("question", k.stored(q.ID), q)
+		k.Is("question", k.stored(q.ID), q)
 		empty := ""
 		q = k.ask(func(q *bridge.Question) { q.CorrelationID, q.ReplyTo, q.Data = &empty, &empty, json.RawMessage("{}") })
-		k.is("question with empty texts", k.stored(q.ID), q)
+		k.Is("question with empty texts", k.stored(q.ID), q)
 	}},
 	{"times are kept to the millisecond, in UTC", func(k *kit) {
 		zone := time.FixedZone("somewhere", 3600)
@@ -40,11 +41,11 @@ var questions = []promise{
 		want := after(1)
 		q.CreatedAt, q.ExpiresAt, q.ForgetAfter, q.RemindAt, q.EscalateAt = want, want.Add(time.Hour), want.Add(2*time.Hour), &want, &want
 		q.Subject = &bridge.Subject{LapsesAt: &want}
-		k.is("question", k.stored(q.ID), q)
+		k.Is("question", k.stored(q.ID), q)
 		settled := k.settle(answered(q.ID, 1, at))
-		k.is("settled at", *settled.SettledAt, want)
-		k.is("answered at", settled.Answer.At, want)
-		k.is("read again", k.stored(q.ID), settled)
+		k.Is("settled at", *settled.SettledAt, want)
+		k.Is("answered at", settled.Answer.At, want)
+		k.Is("read again", k.stored(q.ID), settled)
 	}},
 	{"an equal elicitation id of the same asker is a conflict", func(k *kit) {
 		first := k.ask()
@@ -53,22 +54,22 @@ var questions = []promise{
 		k.code("create", k.CreateQuestion(k.Context(), second), bridge.CodeElicitationConflict)
 		_, err := k.Question(k.Context(), second.ID)
 		k.code("the second", err, bridge.CodeNotFound)
-		k.is("the first", k.stored(first.ID), first)
+		k.Is("the first", k.stored(first.ID), first)
 		second.Asker = "another"
-		k.ok(k.CreateQuestion(k.Context(), second))
-		k.is("of another asker", got(k.QuestionByElicitation(k.Context(), "another", first.ElicitationID))(k).ID, second.ID)
+		k.OK(k.CreateQuestion(k.Context(), second))
+		k.Is("of another asker", demand.Got(k.QuestionByElicitation(k.Context(), "another", first.ElicitationID))(k).ID, second.ID)
 	}},
 	{"a transaction goes on after a conflict", func(k *kit) {
 		first := k.ask()
 		second := k.question()
 		second.ElicitationID = first.ElicitationID
 		third := k.question()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
 			k.code("create", k.CreateQuestion(ctx, second), bridge.CodeElicitationConflict)
-			k.is("the first", got(k.QuestionByElicitation(ctx, agent, first.ElicitationID))(k).ID, first.ID)
+			k.Is("the first", demand.Got(k.QuestionByElicitation(ctx, agent, first.ElicitationID))(k).ID, first.ID)
 			return k.CreateQuestion(ctx, third)
 		}))
-		k.is("the third", k.stored(third.ID), third)
+		k.Is("the third", k.stored(third.ID), third)
 	}},
 	{"of equal questions asked at once one is stored", func(k *kit) {
 		var asked []bridge.Question
@@ -78,11 +79,11 @@ var questions = []promise{
 			asked = append(asked, q)
 		}
 		errs := make([]error, len(asked))
-		parallel(len(asked), func(i int) { errs[i] = k.CreateQuestion(k.Context(), asked[i]) })
-		kept := got(k.QuestionByElicitation(k.Context(), agent, "the same"))(k)
+		demand.Parallel(len(asked), func(i int) { errs[i] = k.CreateQuestion(k.Context(), asked[i]) })
+		kept := demand.Got(k.QuestionByElicitation(k.Context(), agent, "the same"))(k)
 		for i, err := range errs {
 			if asked[i].ID == kept.ID {
-				k.ok(err)
+				k.OK(err)
 			} else {
 				k.code("a later one", err, bridge.CodeElicitationConflict)
 			}
@@ -127,37 +128,37 @@ var questions = []promise{
 	}},
 	{"a transaction goes on after something was not found", func(k *kit) {
 		q := k.question()
-		k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
+		k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
 			k.code("AddEffects", k.AddEffects(ctx, bridge.Effect{Kind: bridge.EffectTell, Question: "q_none", Due: start}), bridge.CodeNotFound)
 			k.code("LinkMessage", k.LinkMessage(ctx, room, "$m", "q_none"), bridge.CodeNotFound)
 			return k.CreateQuestion(ctx, q)
 		}))
-		k.is("question", k.stored(q.ID), q)
+		k.Is("question", k.stored(q.ID), q)
 	}},
 	{"delivery is recorded", func(k *kit) {
 		q := k.ask()
 		q.Delivery = bridge.Delivery{State: bridge.Failed, Message: "$m", Reason: "redacted"}
-		k.ok(k.SetDelivery(k.Context(), q.ID, q.Delivery))
-		k.is("question", k.stored(q.ID), q)
+		k.OK(k.SetDelivery(k.Context(), q.ID, q.Delivery))
+		k.Is("question", k.stored(q.ID), q)
 	}},
 	{"a moved question is queued elsewhere, at the step where it stood", func(k *kit) {
 		q := k.ask()
 		p := bridge.Posting{Question: q.ID, Conversation: room, Messages: []bridge.Message{{ID: "$old", PostedAt: start}}, Progress: json.RawMessage(`1`), Moving: true, ChangedAt: start}
-		k.ok(k.SavePosting(k.Context(), p))
-		k.ok(k.SetDelivery(k.Context(), q.ID, bridge.Delivery{State: bridge.Posted, Message: "$old"}))
-		k.ok(k.MoveQuestion(k.Context(), q.ID, "!new:example.org"))
+		k.OK(k.SavePosting(k.Context(), p))
+		k.OK(k.SetDelivery(k.Context(), q.ID, bridge.Delivery{State: bridge.Posted, Message: "$old"}))
+		k.OK(k.MoveQuestion(k.Context(), q.ID, "!new:example.org"))
 		q.Conversation = "!new:example.org"
-		k.is("question", k.stored(q.ID), q)
+		k.Is("question", k.stored(q.ID), q)
 		p.Conversation, p.Messages, p.Moving = "!new:example.org", nil, false
-		k.is("posting", got(k.Posting(k.Context(), q.ID))(k), p)
-		k.is("old message", only(k.QuestionOf(k.Context(), room, "$old"))(k), q.ID)
-		k.is("pending here", len(got(k.PendingIn(k.Context(), room, 9))(k)), 0)
-		k.is("pending there", len(got(k.PendingIn(k.Context(), "!new:example.org", 9))(k)), 1)
+		k.Is("posting", demand.Got(k.Posting(k.Context(), q.ID))(k), p)
+		k.Is("old message", only(k.QuestionOf(k.Context(), room, "$old"))(k), q.ID)
+		k.Is("pending here", len(demand.Got(k.PendingIn(k.Context(), room, 9))(k)), 0)
+		k.Is("pending there", len(demand.Got(k.PendingIn(k.Context(), "!new:example.org", 9))(k)), 1)
 	}},
 	{"a settled question does not move", func(k *kit) {
 		q := k.settle(answered(k.ask().ID, 1, start))
-		k.ok(k.MoveQuestion(k.Context(), q.ID, "!new:example.org"))
-		k.is("question", k.stored(q.ID), q)
+		k.OK(k.MoveQuestion(k.Context(), q.ID, "!new:example.org"))
+		k.Is("question", k.stored(q.ID), q)
 	}},
 }
 
@@ -166,9 +167,9 @@ var lists = []promise{
 		a, b := k.ask(), k.ask()
 		k.ask(func(q *bridge.Question) { q.Asker = "another" })
 		all, next, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, Limit: 10})
-		k.ok(err)
-		k.is("list", all, []bridge.Question{b, a})
-		k.is("next", next, "")
+		k.OK(err)
+		k.Is("list", all, []bridge.Question{b, a})
+		k.Is("next", next, "")
 	}},
 	{"by state and correlation id", func(k *kit) {
 		one, two := "one", "two"
@@ -178,14 +179,14 @@ var lists = []promise{
 		k.ask()
 		c = k.settle(answered(c.ID, 1, start))
 		all, _, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, CorrelationID: &one, Limit: 10})
-		k.ok(err)
-		k.is("one", all, []bridge.Question{c, a})
+		k.OK(err)
+		k.Is("one", all, []bridge.Question{c, a})
 		all, _, err = k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, CorrelationID: &one, State: bridge.Pending, Limit: 10})
-		k.ok(err)
-		k.is("one, pending", all, []bridge.Question{a})
+		k.OK(err)
+		k.Is("one, pending", all, []bridge.Question{a})
 		all, _, err = k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, State: bridge.Answered, Limit: 10})
-		k.ok(err)
-		k.is("answered", all, []bridge.Question{c})
+		k.OK(err)
+		k.Is("answered", all, []bridge.Question{c})
 	}},
 	{"pages are complete, also while questions are added", func(k *kit) {
 		var want []bridge.QuestionID
@@ -198,7 +199,7 @@ var lists = []promise{
 		last, next := start.Add(time.Hour), ""
 		for page := 0; ; page++ {
 			all, cursor, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, Limit: 4, Cursor: next})
-			k.ok(err)
+			k.OK(err)
 			for _, q := range all {
 				if q.CreatedAt.After(last) {
 					k.Fatalf("page %d is not in order", page)
@@ -213,24 +214,24 @@ var lists = []promise{
 		}
 		slices.Sort(seen)
 		slices.Sort(want)
-		k.is("seen", seen, want)
+		k.Is("seen", seen, want)
 	}},
 	{"the last page has no cursor", func(k *kit) {
 		k.ask()
 		k.ask()
 		all, next, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, Limit: 2})
-		k.ok(err)
-		k.is("length", len(all), 2)
-		k.is("next", next, "")
+		k.OK(err)
+		k.Is("length", len(all), 2)
+		k.Is("next", next, "")
 	}},
 	{"a conversation, whoever asked: newest first, in every state, by pages", func(k *kit) {
 		var want []bridge.QuestionID
 		pages := func(l bridge.Listing) (seen []bridge.QuestionID) {
 			for l.Conversation, l.Limit = room, 3; ; {
 				all, next, err := k.ListQuestions(k.Context(), l)
-				k.ok(err)
+				k.OK(err)
 				for _, q := range all {
-					k.is("question", q, k.stored(q.ID))
+					k.Is("question", q, k.stored(q.ID))
 					seen = append(seen, q.ID)
 				}
 				if l.Cursor = next; next == "" {
@@ -238,7 +239,7 @@ var lists = []promise{
 				}
 			}
 		}
-		k.is("none", pages(bridge.Listing{}), want)
+		k.Is("none", pages(bridge.Listing{}), want)
 		byState := map[bridge.State][]bridge.QuestionID{}
 		for i := range 12 { // several in the same millisecond
 			q := k.ask(func(q *bridge.Question) {
@@ -258,16 +259,16 @@ var lists = []promise{
 				k.settle(bridge.Settlement{Question: id, State: bridge.Cancelled, Revision: -1, CancelledBy: bridge.ByAsker, At: start})
 			}
 		}
-		got(k.ExpireDue(k.Context(), after(100), 10))(k)
+		demand.Got(k.ExpireDue(k.Context(), after(100), 10))(k)
 		slices.SortFunc(want, func(a, b bridge.QuestionID) int { return k.stored(a).Place().Compare(k.stored(b).Place()) })
 		for _, id := range want {
 			state := k.stored(id).State
 			byState[state] = append(byState[state], id)
 		}
-		k.is("all", pages(bridge.Listing{}), want)
-		k.is("states", len(byState), 4)
+		k.Is("all", pages(bridge.Listing{}), want)
+		k.Is("states", len(byState), 4)
 		for state, ids := range byState {
-			k.is(string(state), pages(bridge.Listing{State: state}), ids)
+			k.Is(string(state), pages(bridge.Listing{State: state}), ids)
 		}
 	}},
 	{"a foreign cursor is refused", func(k *kit) {
@@ -280,8 +281,8 @@ var lists = []promise{
 		a, b, c := k.ask(), k.ask(), k.ask()
 		k.ask(func(q *bridge.Question) { q.Conversation = "!other:example.org" })
 		k.settle(answered(b.ID, 1, start))
-		k.is("all", got(k.PendingIn(k.Context(), room, 10))(k), []bridge.Question{a, c})
-		k.is("one", got(k.PendingIn(k.Context(), room, 1))(k), []bridge.Question{a})
+		k.Is("all", demand.Got(k.PendingIn(k.Context(), room, 10))(k), []bridge.Question{a, c})
+		k.Is("one", demand.Got(k.PendingIn(k.Context(), room, 1))(k), []bridge.Question{a})
 	}},
 	{"the pending ones of several conversations, newest first, from a place on", func(k *kit) {
 		const other, third = "!other:example.org", "!third:example.org"
@@ -300,24 +301,24 @@ var lists = []promise{
 		want = slices.DeleteFunc(want, func(q bridge.Question) bool { return q.ID == done.ID })
 		slices.SortFunc(want, func(a, b bridge.Question) int { return a.Place().Compare(b.Place()) })
 		both := []bridge.ConversationID{room, other}
-		k.is("all", got(k.PendingAfter(k.Context(), both, nil, 99))(k), want)
+		k.Is("all", demand.Got(k.PendingAfter(k.Context(), both, nil, 99))(k), want)
 		for i, q := range want {
-			place := got(bridge.ReadCursor(q.Place().Cursor()))(k)
-			rest := got(k.PendingAfter(k.Context(), both, &place, 99))(k)
-			k.is("length", len(rest), len(want)-1-i)
+			place := demand.Got(bridge.ReadCursor(q.Place().Cursor()))(k)
+			rest := demand.Got(k.PendingAfter(k.Context(), both, &place, 99))(k)
+			k.Is("length", len(rest), len(want)-1-i)
 			if len(rest) > 0 {
-				k.is("the rest", rest, want[i+1:])
+				k.Is("the rest", rest, want[i+1:])
 			}
 		}
-		k.is("some", got(k.PendingAfter(k.Context(), both, nil, 2))(k), want[:2])
-		k.is("of no conversation", len(got(k.PendingAfter(k.Context(), nil, nil, 9))(k)), 0)
+		k.Is("some", demand.Got(k.PendingAfter(k.Context(), both, nil, 2))(k), want[:2])
+		k.Is("of no conversation", len(demand.Got(k.PendingAfter(k.Context(), nil, nil, 9))(k)), 0)
 	}},
 	{"whether one was settled after a time", func(k *kit) {
 		q := k.ask()
-		k.is("before", got(k.SettledSince(k.Context(), room, start))(k), false)
+		k.Is("before", demand.Got(k.SettledSince(k.Context(), room, start))(k), false)
 		k.settle(answered(q.ID, 1, after(10)))
-		k.is("after 9 ms", got(k.SettledSince(k.Context(), room, after(9)))(k), true)
-		k.is("after 10 ms", got(k.SettledSince(k.Context(), room, after(10)))(k), false)
-		k.is("elsewhere", got(k.SettledSince(k.Context(), "!other:example.org", start))(k), false)
+		k.Is("after 9 ms", demand.Got(k.SettledSince(k.Context(), room, after(9)))(k), true)
+		k.Is("after 10 ms", demand.Got(k.SettledSince(k.Context(), room, after(10)))(k), false)
+		k.Is("elsewhere", demand.Got(k.SettledSince(k.Context(), "!other:example.org", start))(k), false)
 	}},
 }

@@ -5,14 +5,15 @@ import (
 	"sync/atomic"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 // reached demands what of a quota is reached by agent in room.
 func (k *kit) reached(quota bridge.Quota, byAsker, there bool) {
 	k.Helper()
 	gotAsker, gotThere, err := k.QuotaReached(k.Context(), agent, room, quota)
-	k.ok(err)
-	k.is("reached", []bool{gotAsker, gotThere}, []bool{byAsker, there})
+	k.OK(err)
+	k.Is("reached", []bool{gotAsker, gotThere}, []bool{byAsker, there})
 }
 
 var quotas = []promise{
@@ -55,7 +56,7 @@ func (k *kit) crowd(quota bridge.Quota, change func(*bridge.Question)) {
 		change(&asking[i])
 	}
 	var in atomic.Int32
-	parallel(many, func(i int) {
+	demand.Parallel(many, func(i int) {
 		stored := false
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
 			q := asking[i]
@@ -72,5 +73,5 @@ func (k *kit) crowd(quota bridge.Quota, change func(*bridge.Question)) {
 			in.Add(1)
 		}
 	})
-	k.is("stored", in.Load(), int32(few))
+	k.Is("stored", in.Load(), int32(few))
 }

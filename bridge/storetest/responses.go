@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 // response is one to a request of the agent under a key.
@@ -21,32 +22,32 @@ var responses = []promise{
 		r := filled[bridge.KeptResponse]()
 		r.Question = k.ask().ID
 		absent(k.Response(k.Context(), r.RequestID))(k)
-		k.is("new", got(k.KeepResponse(k.Context(), r))(k), true)
+		k.Is("new", demand.Got(k.KeepResponse(k.Context(), r))(k), true)
 		again := response("", k.ask().ID)
 		again.RequestID = r.RequestID
-		k.is("new again", got(k.KeepResponse(k.Context(), again))(k), false)
-		k.is("kept", only(k.Response(k.Context(), r.RequestID))(k), r)
+		k.Is("new again", demand.Got(k.KeepResponse(k.Context(), again))(k), false)
+		k.Is("kept", only(k.Response(k.Context(), r.RequestID))(k), r)
 	}},
 	{"a key is one agent's, for one thing to do", func(k *kit) {
 		q := k.ask().ID
-		k.is("new", got(k.KeepResponse(k.Context(), response("key", q)))(k), true)
+		k.Is("new", demand.Got(k.KeepResponse(k.Context(), response("key", q)))(k), true)
 		for _, change := range []func(*bridge.RequestID){
 			func(r *bridge.RequestID) { r.Agent = "another" }, func(r *bridge.RequestID) { r.Scope = "cancel" }, func(r *bridge.RequestID) { r.Key = "Key" },
 		} {
 			r := response("key", q)
 			change(&r.RequestID)
 			absent(k.Response(k.Context(), r.RequestID))(k)
-			k.is("another is new", got(k.KeepResponse(k.Context(), r))(k), true)
+			k.Is("another is new", demand.Got(k.KeepResponse(k.Context(), r))(k), true)
 		}
 	}},
 	{"a response is kept with what was done, or not at all", func(k *kit) {
 		q := k.question()
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.ok(k.CreateQuestion(ctx, q))
-			k.is("new", got(k.KeepResponse(ctx, response("key", q.ID)))(k), true)
+			k.OK(k.CreateQuestion(ctx, q))
+			k.Is("new", demand.Got(k.KeepResponse(ctx, response("key", q.ID)))(k), true)
 			return errStop
 		})
-		k.is("error", err, errStop)
+		k.Is("error", err, errStop)
 		absent(k.Response(k.Context(), response("key", q.ID).RequestID))(k)
 	}},
 	{"of those who do the same at once, one does it", func(k *kit) {
@@ -56,7 +57,7 @@ var responses = []promise{
 			asking[i] = k.question()
 		}
 		var done atomic.Int32
-		parallel(many, func(i int) {
+		demand.Parallel(many, func(i int) {
 			err := k.Atomically(k.Context(), func(ctx context.Context) error {
 				if err := k.CreateQuestion(ctx, asking[i]); err != nil {
 					return err
@@ -78,18 +79,18 @@ var responses = []promise{
 				k.Error(err)
 			}
 		})
-		k.is("done", done.Load(), int32(1))
+		k.Is("done", done.Load(), int32(1))
 		kept := only(k.Response(k.Context(), response("key", "").RequestID))(k)
 		all, _, err := k.ListQuestions(k.Context(), bridge.Listing{Asker: agent, Limit: 50})
-		k.ok(err)
-		k.is("stored", len(all), 1)
-		k.is("the question", all[0].ID, kept.Question)
+		k.OK(err)
+		k.Is("stored", len(all), 1)
+		k.Is("the question", all[0].ID, kept.Question)
 	}},
 	{"a response is forgotten with its question", func(k *kit) {
 		q := k.ask()
-		k.is("new", got(k.KeepResponse(k.Context(), response("key", q.ID)))(k), true)
+		k.Is("new", demand.Got(k.KeepResponse(k.Context(), response("key", q.ID)))(k), true)
 		k.settle(answered(q.ID, 1, start))
-		k.is("forgotten", got(k.Forget(k.Context(), q.ForgetAfter.Add(time.Second), 9))(k), 1)
+		k.Is("forgotten", demand.Got(k.Forget(k.Context(), q.ForgetAfter.Add(time.Second), 9))(k), 1)
 		absent(k.Response(k.Context(), response("key", q.ID).RequestID))(k)
 	}},
 }

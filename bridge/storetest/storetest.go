@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 // Run runs the suite. open gives an empty store for each subtest, and cleans up after it by t.Cleanup; the suite may
@@ -27,7 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) bridge.Store) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { c.check(&kit{T: t, Store: open(t)}) })
+				t.Run(c.name, func(t *testing.T) { c.check(&kit{Test: demand.Test{T: t}, Store: open(t)}) })
 			}
 		})
 	}
@@ -41,7 +41,7 @@ type promise struct {
 
 // kit is what a subtest works with.
 type kit struct {
-	*testing.T
+	demand.Test
 	bridge.Store
 	asked int
 }
@@ -78,7 +78,7 @@ func (k *kit) ask(changes ...func(*bridge.Question)) bridge.Question {
 	for _, change := range changes {
 		change(&q)
 	}
-	k.ok(k.CreateQuestion(k.Context(), q))
+	k.OK(k.CreateQuestion(k.Context(), q))
 	return q
 }
 
@@ -101,55 +101,34 @@ func answered(id bridge.QuestionID, n int, at time.Time) bridge.Settlement {
 func (k *kit) settle(s bridge.Settlement) bridge.Question {
 	k.Helper()
 	q, won, err := k.Settle(k.Context(), s)
-	k.ok(err)
-	k.is("won", won, true)
+	k.OK(err)
+	k.Is("won", won, true)
 	return q
 }
 
 // stored reads a question.
 func (k *kit) stored(id bridge.QuestionID) bridge.Question {
 	k.Helper()
-	return got(k.Question(k.Context(), id))(k)
+	return demand.Got(k.Question(k.Context(), id))(k)
 }
 
 // add adds effects of a question, called by their keys, that are due at start.
 func (k *kit) add(id bridge.QuestionID, keys ...string) {
 	k.Helper()
 	for _, key := range keys {
-		k.ok(k.AddEffects(k.Context(), bridge.Effect{Kind: bridge.EffectTell, Question: id, Key: key, Due: start}))
+		k.OK(k.AddEffects(k.Context(), bridge.Effect{Kind: bridge.EffectTell, Question: id, Key: key, Due: start}))
 	}
 }
 
 // claim claims for a minute and gives the effects and their keys.
 func (k *kit) claim(now time.Time, limit int) ([]bridge.Effect, []string) {
 	k.Helper()
-	claimed := got(k.ClaimEffects(k.Context(), now, time.Minute, limit))(k)
+	claimed := demand.Got(k.ClaimEffects(k.Context(), now, time.Minute, limit))(k)
 	var keys []string
 	for _, e := range claimed {
 		keys = append(keys, e.Key)
 	}
 	return claimed, keys
-}
-
-// parallel runs f in n goroutines at once and waits for them.
-func parallel(n int, f func(i int)) {
-	var all sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-begin
-			f(i)
-		})
-	}
-	close(begin)
-	all.Wait()
-}
-
-func (k *kit) ok(err error) {
-	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
 }
 
 // code demands an error with a code.
@@ -160,37 +139,12 @@ func (k *kit) code(what string, err error, want bridge.Code) {
 	}
 }
 
-// is compares whole values.
-func (k *kit) is(what string, got, want any) {
-	k.Helper()
-	if !reflect.DeepEqual(got, want) {
-		k.Fatalf("%s:\n got %s\nwant %s", what, shown(got), shown(want))
-	}
-}
-
-func shown(value any) string {
-	b, err := json.Marshal(value)
-	if err != nil || value == nil {
-		return fmt.Sprintf("%#v", value)
-	}
-	return string(b)
-}
-
-// got turns a value and an error into the value, or ends the test.
-func got[T any](value T, err error) func(*kit) T {
-	return func(k *kit) T {
-		k.Helper()
-		k.ok(err)
-		return value
-	}
-}
-
 // only turns a value, an ok and an error into the value, or ends the test.
 func only[T any](value T, ok bool, err error) func(*kit) T {
 	return func(k *kit) T {
 		k.Helper()
-		k.ok(err)
-		k.is("ok", ok, true)
+		k.OK(err)
+		k.Is("ok", ok, true)
 		return value
 	}
 }
@@ -199,8 +153,8 @@ func only[T any](value T, ok bool, err error) func(*kit) T {
 func absent[T any](_ T, ok bool, err error) func(*kit) {
 	return func(k *kit) {
 		k.Helper()
-		k.ok(err)
-		k.is("ok", ok, false)
+		k.OK(err)
+		k.Is("ok", ok, false)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 // about asks about a revision of a subject.
@@ -28,12 +29,12 @@ var subjects = []promise{
 		k.about("s", 9, func(q *bridge.Question) { q.Conversation = "!another:example.org" })
 		k.ask()
 		var ids []bridge.QuestionID
-		for _, q := range got(k.AskedAbout(k.Context(), agent, room, "s"))(k) {
+		for _, q := range demand.Got(k.AskedAbout(k.Context(), agent, room, "s"))(k) {
 			ids = append(ids, q.ID)
-			k.is("question", q, k.stored(q.ID))
+			k.Is("question", q, k.stored(q.ID))
 		}
-		k.is("asked", ids, []bridge.QuestionID{top.ID, old.ID})
-		k.is("about nothing", len(got(k.AskedAbout(k.Context(), agent, room, "none"))(k)), 0)
+		k.Is("asked", ids, []bridge.QuestionID{top.ID, old.ID})
+		k.Is("about nothing", len(demand.Got(k.AskedAbout(k.Context(), agent, room, "none"))(k)), 0)
 	}},
 	{"of those who ask about a subject at once, each sees who was before", func(k *kit) {
 		const many = 12
@@ -43,7 +44,7 @@ var subjects = []promise{
 			asking[i].Subject = &bridge.Subject{SubjectRef: bridge.SubjectRef{ID: "s", Revision: int64(i)}}
 		}
 		var seen [many]atomic.Int32
-		parallel(many, func(i int) {
+		demand.Parallel(many, func(i int) {
 			err := k.Atomically(k.Context(), func(ctx context.Context) error {
 				before, err := k.AskedAbout(ctx, agent, room, "s")
 				if err != nil {
@@ -61,6 +62,6 @@ var subjects = []promise{
 			counts, want = append(counts, seen[i].Load()), append(want, int32(i))
 		}
 		slices.Sort(counts)
-		k.is("how many were before", counts, want)
+		k.Is("how many were before", counts, want)
 	}},
 }

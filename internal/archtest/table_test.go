@@ -38,7 +38,7 @@ var imports = []row{
 	{packages: []string{"bridge/certificate"}, outside: []string{jcs}},
 	{packages: []string{"bridge/client"}, own: []string{"schema"}, outside: []string{hooks}},
 	{packages: []string{"bridge/producer"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}}, // what the queue takes
-	{packages: []string{"bridge/storetest"}, own: []string{"bridge"}},
+	{packages: []string{"bridge/storetest"}, own: []string{"bridge", "internal/demand"}},
 	{packages: []string{"internal/dialect"}, own: []string{"bridge", "schema", "internal/queue", "internal/grant", "internal/gate", "internal/gate/collector", "internal/gate/decision"}},
 	{packages: []string{"internal/egress"}},
 	{packages: []string{"internal/audit"}, own: []string{"bridge"}, outside: []string{zerolog}},
@@ -53,7 +53,7 @@ var imports = []row{
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "internal/queue"}, outside: []string{zerolog},
 	},
 	{packages: []string{"internal/queue/command"}, own: []string{"bridge", "bridge/texts", "schema", "internal/queue"}},
-	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/queue"}},
+	{packages: []string{"internal/queue/storetest"}, own: []string{"bridge", "internal/demand", "internal/queue"}},
 	{
 		packages: []string{"internal/webhook"},
 		own:      []string{"bridge", "schema", "internal/dialect", "internal/egress", "bridge/certificate"},
@@ -73,8 +73,8 @@ var imports = []row{
 		packages: []string{"internal/gate/decision"},
 		own:      []string{"bridge", "bridge/texts", "schema", "internal/gate/collector", "internal/shortid"}, outside: []string{zerolog},
 	},
-	{packages: []string{"internal/gate/decision/storetest"}, own: []string{"bridge", "internal/gate/collector", "internal/gate/decision"}},
-	{packages: []string{"internal/gate/collector/storetest"}, own: []string{"bridge", "internal/gate", "internal/gate/collector"}},
+	{packages: []string{"internal/gate/decision/storetest"}, own: []string{"bridge", "internal/demand", "internal/gate/collector", "internal/gate/decision"}},
+	{packages: []string{"internal/gate/collector/storetest"}, own: []string{"bridge", "internal/demand", "internal/gate", "internal/gate/collector"}},
 	{
 		packages: []string{"internal/sqlstore"},
 		// the store interfaces of queue and gate
@@ -99,6 +99,7 @@ var imports = []row{
 	{packages: []string{"internal/config"}, own: []string{"bridge"}, outside: []string{yaml, zeroconf, zerolog}},
 	{packages: []string{"internal/metrics"}, own: []string{"bridge"}, outside: []string{prometheus}},
 	{packages: []string{"internal/testserver"}},
+	{packages: []string{"internal/demand"}},                                                                                  // for conformance suites
 	{packages: []string{"internal/clocktest"}},                                                                               // the time of tests
 	{packages: []string{"internal/sealedclient"}, own: []string{"internal/testserver"}, outside: []string{mautrix, mauUtil}}, // for tests and the demo
 	{packages: []string{"internal/archtest"}},

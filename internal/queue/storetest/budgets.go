@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -17,9 +18,9 @@ func spending(turn queue.Turn) queue.Spending {
 // spend tries, and demands that BudgetLeft said before what came of it.
 func (k *kit) spend(s queue.Spending) bool {
 	k.Helper()
-	left := got(k.BudgetLeft(k.Context(), s))(k)
-	granted := got(k.SpendBudget(k.Context(), s))(k)
-	k.is("left", left, granted)
+	left := demand.Got(k.BudgetLeft(k.Context(), s))(k)
+	granted := demand.Got(k.SpendBudget(k.Context(), s))(k)
+	k.Is("left", left, granted)
 	return granted
 }
 
@@ -32,30 +33,30 @@ var budgets = []promise{
 			{1 << 40, true}, {1<<40 + 4, false}, {1<<40 - 1, false}, {0, false}, {1<<40 + 4, false}, // which would be granted, had one of those rewound it
 			{1<<40 + 5, true}, {1<<40 + 5, false}, {queue.MaxTurn, true},
 		} {
-			k.is("granted", k.spend(spending(one.turn)), one.granted)
+			k.Is("granted", k.spend(spending(one.turn)), one.granted)
 		}
 		other := spending(0)
 		other.Agent = "another"
-		k.is("granted to another agent", k.spend(other), true)
+		k.Is("granted to another agent", k.spend(other), true)
 	}},
 	{"a bucket past its wall-clock end grants any turn", func(k *kit) {
-		k.is("granted", k.spend(spending(1000)), true)
+		k.Is("granted", k.spend(spending(1000)), true)
 		again := spending(3)
 		again.Now = start.Add(time.Hour - time.Millisecond)
 		again.Until = again.Now.Add(time.Hour)
-		k.is("granted before the end", k.spend(again), false)
+		k.Is("granted before the end", k.spend(again), false)
 		again.Now = start.Add(time.Hour)
 		again.Until = again.Now.Add(time.Hour)
-		k.is("granted at the end", k.spend(again), true)
+		k.Is("granted at the end", k.spend(again), true)
 		again.Turn = 7
-		k.is("granted in between", k.spend(again), false)
+		k.Is("granted in between", k.spend(again), false)
 		again.Turn = 8
-		k.is("granted on a later turn", k.spend(again), true)
+		k.Is("granted on a later turn", k.spend(again), true)
 	}},
 	{"of those who spend at once, one does", func(k *kit) {
-		k.ok(k.NoteTurn(k.Context(), agent, 3))
+		k.OK(k.NoteTurn(k.Context(), agent, 3))
 		var granted atomic.Int32
-		parallel(20, func(int) {
+		demand.Parallel(20, func(int) {
 			ok, err := k.SpendBudget(k.Context(), spending(3))
 			if err != nil {
 				k.Error(err)
@@ -64,32 +65,32 @@ var budgets = []promise{
 				granted.Add(1)
 			}
 		})
-		k.is("granted", granted.Load(), int32(1))
+		k.Is("granted", granted.Load(), int32(1))
 	}},
 	{"what is taken back was not spent", func(k *kit) {
 		whom := queue.PersonSpending{Whom: "@alice:example.org", Now: start, PersonBudget: queue.PersonBudget{Asks: 1, Per: time.Hour}}
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.is("granted", got(k.SpendBudget(ctx, spending(3)))(k), true)
-			k.is("granted", got(k.SpendPersonBudget(ctx, whom))(k), true)
+			k.Is("granted", demand.Got(k.SpendBudget(ctx, spending(3)))(k), true)
+			k.Is("granted", demand.Got(k.SpendPersonBudget(ctx, whom))(k), true)
 			return errStop
 		})
-		k.is("error", err, errStop)
-		k.is("granted", k.spend(spending(3)), true)
-		k.is("granted", got(k.SpendPersonBudget(k.Context(), whom))(k), true)
+		k.Is("error", err, errStop)
+		k.Is("granted", k.spend(spending(3)), true)
+		k.Is("granted", demand.Got(k.SpendPersonBudget(k.Context(), whom))(k), true)
 	}},
 	{"the highest turn counts", func(k *kit) {
-		k.is("of nobody", got(k.HighestTurn(k.Context(), agent))(k), queue.Turn(0))
+		k.Is("of nobody", demand.Got(k.HighestTurn(k.Context(), agent))(k), queue.Turn(0))
 		for _, turn := range []queue.Turn{3, queue.MaxTurn, 5} {
-			k.ok(k.NoteTurn(k.Context(), agent, turn))
+			k.OK(k.NoteTurn(k.Context(), agent, turn))
 		}
-		k.ok(k.NoteTurn(k.Context(), "another", 4))
-		k.is("highest", got(k.HighestTurn(k.Context(), agent))(k), queue.MaxTurn)
-		k.is("spent", k.spend(spending(1)), true)
-		k.is("highest, after an ask", got(k.HighestTurn(k.Context(), agent))(k), queue.MaxTurn)
+		k.OK(k.NoteTurn(k.Context(), "another", 4))
+		k.Is("highest", demand.Got(k.HighestTurn(k.Context(), agent))(k), queue.MaxTurn)
+		k.Is("spent", k.spend(spending(1)), true)
+		k.Is("highest, after an ask", demand.Got(k.HighestTurn(k.Context(), agent))(k), queue.MaxTurn)
 	}},
 	{"a person is asked so often within a time that goes along", func(k *kit) {
 		ask := func(whom string, at time.Duration) bool {
-			return got(k.SpendPersonBudget(k.Context(), queue.PersonSpending{
+			return demand.Got(k.SpendPersonBudget(k.Context(), queue.PersonSpending{
 				Whom: whom, Now: start.Add(at), PersonBudget: queue.PersonBudget{Asks: 2, Per: time.Hour},
 			}))(k)
 		}
@@ -100,13 +101,13 @@ var budgets = []promise{
 			{0, true}, {time.Minute, true}, {2 * time.Minute, false}, {time.Hour - time.Millisecond, false},
 			{time.Hour, true}, {time.Hour + time.Second, false}, {time.Hour + time.Minute, true},
 		} {
-			k.is("granted after "+one.at.String(), ask("@alice:example.org", one.at), one.granted)
+			k.Is("granted after "+one.at.String(), ask("@alice:example.org", one.at), one.granted)
 		}
-		k.is("granted for another", ask("@bob:example.org", 0), true)
+		k.Is("granted for another", ask("@bob:example.org", 0), true)
 	}},
 	{"those who ask a person at once ask as often as allowed", func(k *kit) {
 		var granted atomic.Int32
-		parallel(20, func(int) {
+		demand.Parallel(20, func(int) {
 			var ok bool
 			err := k.Atomically(k.Context(), func(ctx context.Context) (err error) {
 				ok, err = k.SpendPersonBudget(ctx, queue.PersonSpending{
@@ -124,11 +125,11 @@ var budgets = []promise{
 				granted.Add(1)
 			}
 		})
-		k.is("granted", granted.Load(), int32(3))
+		k.Is("granted", granted.Load(), int32(3))
 	}},
 	{"whoever locks an agent has it alone", func(k *kit) {
 		var inside, most atomic.Int32
-		parallel(8, func(int) {
+		demand.Parallel(8, func(int) {
 			err := k.Atomically(k.Context(), func(ctx context.Context) error {
 				if err := k.LockAgent(ctx, agent); err != nil {
 					return err
@@ -142,32 +143,32 @@ var budgets = []promise{
 				k.Error(err)
 			}
 		})
-		k.is("at once", most.Load(), int32(1))
+		k.Is("at once", most.Load(), int32(1))
 	}},
 }
 
 var ledger = []promise{
 	{"evidence is an agent's, for a key", func(k *kit) {
 		read := func(agent bridge.AgentID, key string) queue.Evidence {
-			return got(k.Evidence(k.Context(), agent, key))(k)
+			return demand.Got(k.Evidence(k.Context(), agent, key))(k)
 		}
-		k.is("before", read(agent, "key"), queue.Evidence{Key: "key"})
+		k.Is("before", read(agent, "key"), queue.Evidence{Key: "key"})
 		e := queue.Evidence{Key: "key", Confidence: 0.1 + 0.2, Count: 3}
-		k.ok(k.SaveEvidence(k.Context(), agent, e))
-		k.is("stored, to the last bit", read(agent, "key"), e)
-		k.is("another's", read("another", "key"), queue.Evidence{Key: "key"})
-		k.is("of another key", read(agent, "Key"), queue.Evidence{Key: "Key"})
+		k.OK(k.SaveEvidence(k.Context(), agent, e))
+		k.Is("stored, to the last bit", read(agent, "key"), e)
+		k.Is("another's", read("another", "key"), queue.Evidence{Key: "key"})
+		k.Is("of another key", read(agent, "Key"), queue.Evidence{Key: "Key"})
 		e.Confidence, e.Count = 0, 20
-		k.ok(k.SaveEvidence(k.Context(), agent, e))
-		k.is("stored again", read(agent, "key"), e)
+		k.OK(k.SaveEvidence(k.Context(), agent, e))
+		k.Is("stored again", read(agent, "key"), e)
 	}},
 	{"an answer is counted once, and only an answer", func(k *kit) {
 		c := k.add(deliveredOn(1))
-		mark := func() bool { return got(k.MarkApplied(k.Context(), c.ID))(k) }
-		k.is("of no answer", mark(), false)
+		mark := func() bool { return demand.Got(k.MarkApplied(k.Context(), c.ID))(k) }
+		k.Is("of no answer", mark(), false)
 		k.move(c, answeredOn(2))
 		var first atomic.Int32
-		parallel(8, func(int) {
+		demand.Parallel(8, func(int) {
 			ok, err := k.MarkApplied(k.Context(), c.ID)
 			if err != nil {
 				k.Error(err)
@@ -176,15 +177,15 @@ var ledger = []promise{
 				first.Add(1)
 			}
 		})
-		k.is("first", first.Load(), int32(1))
-		k.is("applied", k.stored(c).Applied, true)
-		k.is("again", mark(), false)
+		k.Is("first", first.Load(), int32(1))
+		k.Is("applied", k.stored(c).Applied, true)
+		k.Is("again", mark(), false)
 	}},
 	{"the queue is switched off and on", func(k *kit) {
-		k.is("off", got(k.QueueOff(k.Context()))(k), false)
+		k.Is("off", demand.Got(k.QueueOff(k.Context()))(k), false)
 		for _, off := range []bool{true, true, false} {
-			k.ok(k.SetQueueOff(k.Context(), off))
-			k.is("off", got(k.QueueOff(k.Context()))(k), off)
+			k.OK(k.SetQueueOff(k.Context(), off))
+			k.Is("off", demand.Got(k.QueueOff(k.Context()))(k), off)
 		}
 	}},
 }

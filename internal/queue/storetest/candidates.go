@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -34,12 +35,12 @@ var candidates = []promise{
 				k.Errorf("the test says nothing of %s", name)
 			}
 		}
-		k.ok(k.AddCandidate(k.Context(), c))
-		k.is("stored", k.stored(c), c)
+		k.OK(k.AddCandidate(k.Context(), c))
+		k.Is("stored", k.stored(c), c)
 		plain := k.add()
-		k.is("stored without anything that may be absent", k.stored(plain), plain)
+		k.Is("stored without anything that may be absent", k.stored(plain), plain)
 		cooled := k.add(deliveredOn(1), cooledOn(2))
-		k.is("stored, cooled", k.stored(cooled), cooled)
+		k.Is("stored, cooled", k.stored(cooled), cooled)
 	}},
 	{"an id is one candidate's", func(k *kit) {
 		c := k.add()
@@ -58,23 +59,23 @@ var candidates = []promise{
 	{"a candidate is stored with everything, or not at all", func(k *kit) {
 		c := k.candidate()
 		err := k.Atomically(k.Context(), func(ctx context.Context) error {
-			k.ok(k.AddCandidate(ctx, c))
+			k.OK(k.AddCandidate(ctx, c))
 			return errStop
 		})
-		k.is("error", err, errStop)
-		k.are("about", got(k.CandidatesAbout(k.Context(), agent, []string{c.Targets[0].Key}))(k))
+		k.Is("error", err, errStop)
+		k.are("about", demand.Got(k.CandidatesAbout(k.Context(), agent, []string{c.Targets[0].Key}))(k))
 	}},
 	{"a question has one candidate, which follows nobody", func(k *kit) {
 		asked := func(c *queue.Candidate) { c.Question = "q_1" }
 		leader := k.add(deliveredOn(0), asked)
 		k.add(deliveredOn(0), asked, of("another"), func(c *queue.Candidate) { c.Leader = leader.ID })
 		c, ok, err := k.CandidateOf(k.Context(), "q_1")
-		k.ok(err)
-		k.is("found", ok, true)
-		k.is("candidate", c, leader)
+		k.OK(err)
+		k.Is("found", ok, true)
+		k.Is("candidate", c, leader)
 		_, ok, err = k.CandidateOf(k.Context(), "q_2")
-		k.ok(err)
-		k.is("found", ok, false)
+		k.OK(err)
+		k.Is("found", ok, false)
 	}},
 	{"a list is newest first, in pages", func(k *kit) {
 		atOnce := func(c *queue.Candidate) { c.CreatedAt = start }
@@ -91,16 +92,16 @@ var candidates = []promise{
 		read := func(status queue.Status, limit int) (pages [][]queue.Candidate) {
 			for cursor := ""; len(pages) == 0 || cursor != ""; {
 				page, next, err := k.ListCandidates(k.Context(), queue.Listing{Agent: agent, Status: status, Limit: limit, Cursor: cursor})
-				k.ok(err)
+				k.OK(err)
 				pages, cursor = append(pages, page), next
 			}
 			return pages
 		}
-		k.is("pages", read("", 2), [][]queue.Candidate{{all[0], all[1]}, {all[2], all[3]}, {all[4]}})
-		k.is("one page", read("", 5), [][]queue.Candidate{all})
-		k.is("delivered", read(queue.Delivered, 2), [][]queue.Candidate{{all[0], all[2]}, {oldest}})
+		k.Is("pages", read("", 2), [][]queue.Candidate{{all[0], all[1]}, {all[2], all[3]}, {all[4]}})
+		k.Is("one page", read("", 5), [][]queue.Candidate{all})
+		k.Is("delivered", read(queue.Delivered, 2), [][]queue.Candidate{{all[0], all[2]}, {oldest}})
 		_, _, err := k.ListCandidates(k.Context(), queue.Listing{Agent: agent, Limit: 1, Cursor: "!"})
-		k.is("a bad cursor", bridge.CodeOf(err), bridge.CodeInvalidCursor)
+		k.Is("a bad cursor", bridge.CodeOf(err), bridge.CodeInvalidCursor)
 	}},
 }
 
@@ -129,7 +130,7 @@ var finding = []promise{
 			k.add()
 			find := func(agent bridge.AgentID, since queue.Turn) []queue.Candidate {
 				one.like.Agent, one.like.AnsweredSince = agent, since
-				return got(k.SimilarCandidates(k.Context(), one.like))(k)
+				return demand.Got(k.SimilarCandidates(k.Context(), one.like))(k)
 			}
 			k.are(one.name, find(agent, 9), append(open, closed[0])...)
 			k.are(one.name+", answered before", find(agent, 10), open...)
@@ -138,7 +139,7 @@ var finding = []promise{
 	}},
 	{"nothing is similar to nothing", func(k *kit) {
 		k.add(func(c *queue.Candidate) { c.Targets = nil })
-		k.are("similar", got(k.SimilarCandidates(k.Context(), queue.Similarity{Agent: agent, Text: "another"}))(k))
+		k.are("similar", demand.Got(k.SimilarCandidates(k.Context(), queue.Similarity{Agent: agent, Text: "another"}))(k))
 	}},
 	{"equal candidates are other agents' and open, and have the kind and the text", func(k *kit) {
 		same := func(c *queue.Candidate) { c.Text = "Is it so?" }
@@ -148,8 +149,8 @@ var finding = []promise{
 		k.add(of("b"))
 		k.add(same, of("z"))
 		third := k.add(of("c"), func(c *queue.Candidate) { c.Text = "is it SO" })
-		k.are("equal", got(k.EqualCandidates(k.Context(), c, []bridge.AgentID{"c", "b"}))(k), append(open, third)...)
-		k.are("equal, of nobody", got(k.EqualCandidates(k.Context(), c, nil))(k))
+		k.are("equal", demand.Got(k.EqualCandidates(k.Context(), c, []bridge.AgentID{"c", "b"}))(k), append(open, third)...)
+		k.are("equal, of nobody", demand.Got(k.EqualCandidates(k.Context(), c, nil))(k))
 	}},
 	{"followers were delivered with their leader and still are", func(k *kit) {
 		leader := k.add(deliveredOn(0))
@@ -157,8 +158,8 @@ var finding = []promise{
 		f1, f2 := k.add(of("b"), deliveredOn(3), behind), k.add(of("c"), deliveredOn(5), behind)
 		k.add(of("d"), deliveredOn(0), cooledOn(9), behind)
 		k.add(of("e"), deliveredOn(0))
-		k.are("followers", got(k.Followers(k.Context(), leader.ID))(k), f1, f2)
-		k.are("followers of none", got(k.Followers(k.Context(), f1.ID))(k))
+		k.are("followers", demand.Got(k.Followers(k.Context(), leader.ID))(k), f1, f2)
+		k.are("followers of none", demand.Got(k.Followers(k.Context(), f1.ID))(k))
 	}},
 	{"candidates about keys are open, and each is given once", func(k *kit) {
 		about := func(c *queue.Candidate) { c.Targets = []queue.Target{{Key: "a"}, {Key: "b"}} }
@@ -169,8 +170,8 @@ var finding = []promise{
 			many = append(many, "x", "y")
 		}
 		many[0], many[1199] = "a", "b"
-		k.are("about", got(k.CandidatesAbout(k.Context(), agent, many))(k), open...)
-		k.are("about nothing", got(k.CandidatesAbout(k.Context(), agent, []string{"z"}))(k))
+		k.are("about", demand.Got(k.CandidatesAbout(k.Context(), agent, many))(k), open...)
+		k.are("about nothing", demand.Got(k.CandidatesAbout(k.Context(), agent, []string{"z"}))(k))
 	}},
 	{"ignored is what was delivered a cooldown ago, unless its leader is not", func(k *kit) {
 		late, early, fresh := k.add(deliveredOn(2)), k.add(deliveredOn(1)), k.add(deliveredOn(3))
@@ -178,7 +179,7 @@ var finding = []promise{
 		k.add(deliveredOn(0), cooledOn(1))
 		follower := k.add(deliveredOn(0), func(c *queue.Candidate) { c.Leader = fresh.ID })
 		find := func(turn queue.Turn, limit int) []queue.Candidate {
-			return got(k.IgnoredCandidates(k.Context(), agent, turn, limit))(k)
+			return demand.Got(k.IgnoredCandidates(k.Context(), agent, turn, limit))(k)
 		}
 		k.are("ignored", find(12, 9), early, late)
 		k.are("ignored, one", find(12, 1), early)

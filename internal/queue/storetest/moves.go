@@ -3,6 +3,7 @@ package storetest
 import (
 	"sync/atomic"
 
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -13,19 +14,19 @@ var moves = []promise{
 			deliveredOn(3)(c)
 			c.Question, c.Leader = "q_1", "c_leader"
 		})
-		k.is("delivered", k.stored(c), c)
+		k.Is("delivered", k.stored(c), c)
 		c = k.move(c, cooledOn(4))
-		k.is("cooled", k.stored(c), c)
+		k.Is("cooled", k.stored(c), c)
 		c = k.move(c, func(c *queue.Candidate) {
 			deliveredOn(14)(c)
 			c.Question, c.Leader = "", ""
 		})
-		k.is("delivered again", k.stored(c), c)
+		k.Is("delivered again", k.stored(c), c)
 		c = k.move(c, answeredOn(15))
-		k.is("answered", k.stored(c), c)
+		k.Is("answered", k.stored(c), c)
 		other := k.add()
 		other = k.move(other, expiredOn(2))
-		k.is("expired", k.stored(other), other)
+		k.Is("expired", k.stored(other), other)
 	}},
 	{"a candidate moves only as it was read", func(k *kit) {
 		c := k.add(deliveredOn(3))
@@ -40,14 +41,14 @@ var moves = []promise{
 			read(&from)
 			to := from
 			cooledOn(9)(&to)
-			k.is("moved", got(k.MoveCandidate(k.Context(), from, to))(k), false)
-			k.is("stored", k.stored(c), c)
+			k.Is("moved", demand.Got(k.MoveCandidate(k.Context(), from, to))(k), false)
+			k.Is("stored", k.stored(c), c)
 		}
 	}},
 	{"of those who move a candidate at once, one does", func(k *kit) {
 		c := k.add(deliveredOn(3))
 		var moved atomic.Int32
-		parallel(20, func(i int) {
+		demand.Parallel(20, func(i int) {
 			to := c
 			if i%2 == 0 {
 				cooledOn(9)(&to)
@@ -62,12 +63,12 @@ var moves = []promise{
 				moved.Add(1)
 			}
 		})
-		k.is("moved", moved.Load(), int32(1))
+		k.Is("moved", moved.Load(), int32(1))
 	}},
 	{"a move does not take back that a candidate was used meanwhile", func(k *kit) {
 		c := k.add()
-		k.ok(k.TouchCandidate(k.Context(), c.ID, 4))
-		k.is("last seen", k.stored(k.move(c, deliveredOn(5))).LastSeenTurn, queue.Turn(4))
+		k.OK(k.TouchCandidate(k.Context(), c.ID, 4))
+		k.Is("last seen", k.stored(k.move(c, deliveredOn(5))).LastSeenTurn, queue.Turn(4))
 	}},
 	{"the last use only moves forwards, and only of what is open", func(k *kit) {
 		about := func(c *queue.Candidate) {
@@ -77,21 +78,21 @@ var moves = []promise{
 		open, closed := candidatesIn(k, 9, about)
 		other := k.add(about, of("another"))
 		use := func(turn queue.Turn) int {
-			return got(k.NoteUse(k.Context(), agent, []string{"a", "b", "c"}, turn))(k)
+			return demand.Got(k.NoteUse(k.Context(), agent, []string{"a", "b", "c"}, turn))(k)
 		}
-		k.is("used", []int{use(5), use(6), use(6)}, []int{0, 3, 0})
+		k.Is("used", []int{use(5), use(6), use(6)}, []int{0, 3, 0})
 		for _, c := range open {
-			k.is("last seen", k.stored(c).LastSeenTurn, queue.Turn(6))
-			k.ok(k.TouchCandidate(k.Context(), c.ID, 4))
-			k.is("touched before", k.stored(c).LastSeenTurn, queue.Turn(6))
-			k.ok(k.TouchCandidate(k.Context(), c.ID, 8))
-			k.is("touched", k.stored(c).LastSeenTurn, queue.Turn(8))
+			k.Is("last seen", k.stored(c).LastSeenTurn, queue.Turn(6))
+			k.OK(k.TouchCandidate(k.Context(), c.ID, 4))
+			k.Is("touched before", k.stored(c).LastSeenTurn, queue.Turn(6))
+			k.OK(k.TouchCandidate(k.Context(), c.ID, 8))
+			k.Is("touched", k.stored(c).LastSeenTurn, queue.Turn(8))
 		}
 		for _, c := range append(closed, other) {
-			k.is("last seen", k.stored(c).LastSeenTurn, queue.Turn(5))
+			k.Is("last seen", k.stored(c).LastSeenTurn, queue.Turn(5))
 		}
-		k.ok(k.TouchCandidate(k.Context(), closed[0].ID, 8))
-		k.is("touched when answered", k.stored(closed[0]).LastSeenTurn, queue.Turn(5))
+		k.OK(k.TouchCandidate(k.Context(), closed[0].ID, 8))
+		k.Is("touched when answered", k.stored(closed[0]).LastSeenTurn, queue.Turn(5))
 	}},
 	{"what lapsed expires, also what cooled, and nothing that was delivered", func(k *kit) {
 		until := func(turn queue.Turn) func(*queue.Candidate) {
@@ -99,16 +100,18 @@ var moves = []promise{
 		}
 		pending, cooled := k.add(until(20)), k.add(until(20), deliveredOn(1), cooledOn(2))
 		rest := []queue.Candidate{k.add(until(21)), k.add(until(20), deliveredOn(1)), k.add(until(20), of("another"))}
-		expire := func(turn queue.Turn, limit int) int { return got(k.ExpireLapsed(k.Context(), agent, turn, limit))(k) }
-		k.is("expired in time", expire(20, 9), 0)
-		k.is("expired", expire(21, 1)+expire(21, 9), 2)
+		expire := func(turn queue.Turn, limit int) int {
+			return demand.Got(k.ExpireLapsed(k.Context(), agent, turn, limit))(k)
+		}
+		k.Is("expired in time", expire(20, 9), 0)
+		k.Is("expired", expire(21, 1)+expire(21, 9), 2)
 		for _, c := range []queue.Candidate{pending, cooled} {
 			expiredOn(21)(&c)
-			k.is("expired", k.stored(c), c)
-			k.are("about it", got(k.CandidatesAbout(k.Context(), agent, []string{c.Targets[0].Key}))(k))
+			k.Is("expired", k.stored(c), c)
+			k.are("about it", demand.Got(k.CandidatesAbout(k.Context(), agent, []string{c.Targets[0].Key}))(k))
 		}
 		for _, c := range rest {
-			k.is("not expired", k.stored(c), c)
+			k.Is("not expired", k.stored(c), c)
 		}
 	}},
 	{"what is not pending is pruned when it is older than its retention, strictly", func(k *kit) {
@@ -131,11 +134,11 @@ var moves = []promise{
 			}
 		}
 		prune := func(limit int) int {
-			return got(k.PruneCandidates(k.Context(), agent, 100+queue.RetentionTurns, limit))(k)
+			return demand.Got(k.PruneCandidates(k.Context(), agent, 100+queue.RetentionTurns, limit))(k)
 		}
-		k.is("pruned", []int{prune(3), prune(9), prune(9)}, []int{3, 1, 0})
+		k.Is("pruned", []int{prune(3), prune(9), prune(9)}, []int{3, 1, 0})
 		for _, c := range kept {
-			k.is("kept", k.stored(c), c)
+			k.Is("kept", k.stored(c), c)
 		}
 		for _, c := range gone {
 			if _, err := k.Candidate(k.Context(), agent, c.ID); err == nil {

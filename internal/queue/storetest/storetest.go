@@ -3,14 +3,12 @@
 package storetest
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
-	"sync"
 	"testing"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -25,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) queue.Store) {
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) { c.check(&kit{T: t, Store: open(t)}) })
+				t.Run(c.name, func(t *testing.T) { c.check(&kit{Test: demand.Test{T: t}, Store: open(t)}) })
 			}
 		})
 	}
@@ -39,7 +37,7 @@ type promise struct {
 
 // kit is what a subtest works with.
 type kit struct {
-	*testing.T
+	demand.Test
 	queue.Store
 	made int
 }
@@ -68,14 +66,14 @@ func (k *kit) candidate(changes ...func(*queue.Candidate)) queue.Candidate {
 func (k *kit) add(changes ...func(*queue.Candidate)) queue.Candidate {
 	k.Helper()
 	c := k.candidate(changes...)
-	k.ok(k.AddCandidate(k.Context(), c))
+	k.OK(k.AddCandidate(k.Context(), c))
 	return c
 }
 
 // stored reads one.
 func (k *kit) stored(c queue.Candidate) queue.Candidate {
 	k.Helper()
-	return got(k.Candidate(k.Context(), c.Agent, c.ID))(k)
+	return demand.Got(k.Candidate(k.Context(), c.Agent, c.ID))(k)
 }
 
 // move stores one as the change leaves it, and must not be refused.
@@ -83,7 +81,7 @@ func (k *kit) move(from queue.Candidate, change func(*queue.Candidate)) queue.Ca
 	k.Helper()
 	to := from
 	change(&to)
-	k.is("moved", got(k.MoveCandidate(k.Context(), from, to))(k), true)
+	k.Is("moved", demand.Got(k.MoveCandidate(k.Context(), from, to))(k), true)
 	return to
 }
 
@@ -125,51 +123,5 @@ func ids(all []queue.Candidate) []queue.CandidateID {
 // are compares candidates by their ids.
 func (k *kit) are(what string, got []queue.Candidate, want ...queue.Candidate) {
 	k.Helper()
-	k.is(what, ids(got), ids(want))
-}
-
-// parallel runs f in n goroutines at once and waits for them.
-func parallel(n int, f func(i int)) {
-	var all sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-begin
-			f(i)
-		})
-	}
-	close(begin)
-	all.Wait()
-}
-
-func (k *kit) ok(err error) {
-	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
-}
-
-// is compares whole values.
-func (k *kit) is(what string, got, want any) {
-	k.Helper()
-	if !reflect.DeepEqual(got, want) {
-		k.Fatalf("%s:\n got %s\nwant %s", what, shown(got), shown(want))
-	}
-}
-
-func shown(value any) string {
-	b, err := json.Marshal(value)
-	if err != nil || value == nil {
-		return fmt.Sprintf("%#v", value)
-	}
-	return string(b)
-}
-
-// got turns a value and an error into the value, or ends the test.
-func got[T any](value T, err error) func(*kit) T {
-	return func(k *kit) T {
-		k.Helper()
-		k.ok(err)
-		return value
-	}
+	k.Is(what, ids(got), ids(want))
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -71,9 +72,9 @@ var waiting = []promise{
 			c, turn := all[id], queue.Turn(random.IntN(40))
 			switch random.IntN(8) {
 			case 0:
-				k.ok(k.TouchCandidate(k.Context(), id, turn))
+				k.OK(k.TouchCandidate(k.Context(), id, turn))
 			case 1:
-				got(k.NoteUse(k.Context(), agent, []string{c.Targets[0].Key}, turn))(k)
+				demand.Got(k.NoteUse(k.Context(), agent, []string{c.Targets[0].Key}, turn))(k)
 			case 2:
 				k.move(c, deliveredOn(turn))
 			case 3:
@@ -105,7 +106,7 @@ var waiting = []promise{
 					w.After = &page[len(page)-1]
 				}
 				if len(pages) != len(want) || len(want) > 0 {
-					k.is("waiting", pages, want)
+					k.Is("waiting", pages, want)
 				}
 				found += len(want)
 			}
@@ -119,5 +120,5 @@ var waiting = []promise{
 // page reads what waits.
 func (k *kit) page(w queue.Window) []queue.Candidate {
 	k.Helper()
-	return got(k.WaitingCandidates(k.Context(), w))(k)
+	return demand.Got(k.WaitingCandidates(k.Context(), w))(k)
 }

@@ -3,15 +3,13 @@
 package storetest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"sync"
 	"testing"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 )
@@ -20,7 +18,7 @@ import (
 // leave anything in it.
 func Run(t *testing.T, open func(t *testing.T) collector.Store) {
 	for _, p := range append(finding, moving...) {
-		t.Run(p.name, func(t *testing.T) { p.check(&kit{T: t, Store: open(t)}) })
+		t.Run(p.name, func(t *testing.T) { p.check(&kit{Test: demand.Test{T: t}, Store: open(t)}) })
 	}
 }
 
@@ -32,7 +30,7 @@ type promise struct {
 
 // kit is what a subtest works with.
 type kit struct {
-	*testing.T
+	demand.Test
 	collector.Store
 	made int
 }
@@ -73,7 +71,7 @@ func (k *kit) gate(changes ...func(*collector.Gate)) collector.Gate {
 func (k *kit) add(changes ...func(*collector.Gate)) collector.Gate {
 	k.Helper()
 	g := k.gate(changes...)
-	k.is("added", got(k.AddGate(k.Context(), g))(k), true)
+	k.Is("added", demand.Got(k.AddGate(k.Context(), g))(k), true)
 	return g
 }
 
@@ -112,7 +110,7 @@ func approved(g collector.Gate) collector.Gate {
 func (k *kit) approve(g collector.Gate) collector.Gate {
 	k.Helper()
 	to := approved(g)
-	k.is("accepted", got(k.Accept(k.Context(), *to.Approval.Accepted))(k), true)
+	k.Is("accepted", demand.Got(k.Accept(k.Context(), *to.Approval.Accepted))(k), true)
 	k.move(g, to)
 	return to
 }
@@ -120,13 +118,13 @@ func (k *kit) approve(g collector.Gate) collector.Gate {
 // move stores where a gate goes, and must not be refused.
 func (k *kit) move(from, to collector.Gate) {
 	k.Helper()
-	k.is("moved", got(k.MoveGate(k.Context(), from, to))(k), true)
+	k.Is("moved", demand.Got(k.MoveGate(k.Context(), from, to))(k), true)
 }
 
 // stored reads one.
 func (k *kit) stored(g collector.Gate) collector.Gate {
 	k.Helper()
-	return got(k.Gate(k.Context(), g.Agent, g.ID))(k)
+	return demand.Got(k.Gate(k.Context(), g.Agent, g.ID))(k)
 }
 
 func ids(all []collector.Gate) []collector.GateID {
@@ -137,56 +135,10 @@ func ids(all []collector.Gate) []collector.GateID {
 	return out
 }
 
-// parallel runs f in n goroutines at once and waits for them.
-func parallel(n int, f func(i int)) {
-	var all sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-begin
-			f(i)
-		})
-	}
-	close(begin)
-	all.Wait()
-}
-
 func (k *kit) unknown(err error) {
 	k.Helper()
 	var known *bridge.Error
 	if !errors.As(err, &known) || known.Code != collector.CodeGateUnknown {
 		k.Fatalf("got %v", err)
-	}
-}
-
-func (k *kit) ok(err error) {
-	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
-}
-
-// is compares whole values.
-func (k *kit) is(what string, got, want any) {
-	k.Helper()
-	if !reflect.DeepEqual(got, want) {
-		k.Fatalf("%s:\n got %s\nwant %s", what, shown(got), shown(want))
-	}
-}
-
-func shown(value any) string {
-	b, err := json.Marshal(value)
-	if err != nil || value == nil {
-		return fmt.Sprintf("%#v", value)
-	}
-	return string(b)
-}
-
-// got turns a value and an error into the value, or ends the test.
-func got[T any](value T, err error) func(*kit) T {
-	return func(k *kit) T {
-		k.Helper()
-		k.ok(err)
-		return value
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"testing"
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
 	"superpipeline.dev/question-bridge/internal/gate/decision"
 )
@@ -20,7 +20,7 @@ import (
 // leave anything in it.
 func Run(t *testing.T, open func(t *testing.T) decision.Store) {
 	for _, p := range promises {
-		t.Run(p.name, func(t *testing.T) { p.check(&kit{T: t, Store: open(t)}) })
+		t.Run(p.name, func(t *testing.T) { p.check(&kit{Test: demand.Test{T: t}, Store: open(t)}) })
 	}
 }
 
@@ -42,7 +42,7 @@ var promises = []struct {
 
 // kit is what a subtest works with.
 type kit struct {
-	*testing.T
+	demand.Test
 	decision.Store
 	made int
 }
@@ -74,7 +74,7 @@ func (k *kit) decision(changes ...func(*decision.Decision)) decision.Decision {
 func (k *kit) add(changes ...func(*decision.Decision)) decision.Decision {
 	k.Helper()
 	d := k.decision(changes...)
-	k.is("added", must(k.AddDecision(k.Context(), d))(k), true)
+	k.Is("added", demand.Got(k.AddDecision(k.Context(), d))(k), true)
 	return d
 }
 
@@ -87,45 +87,23 @@ func emptied(d decision.Decision, at time.Time) decision.Decision {
 
 func (k *kit) move(d decision.Decision) bool {
 	k.Helper()
-	return must(k.MoveDecision(k.Context(), d))(k)
+	return demand.Got(k.MoveDecision(k.Context(), d))(k)
 }
 
 func (k *kit) stored(id decision.ID) decision.Decision {
 	k.Helper()
-	return must(k.Decision(k.Context(), id))(k)
-}
-
-func must[T any](value T, err error) func(k *kit) T {
-	return func(k *kit) T {
-		k.Helper()
-		k.ok(err)
-		return value
-	}
-}
-
-func (k *kit) ok(err error) {
-	k.Helper()
-	if err != nil {
-		k.Fatal(err)
-	}
-}
-
-func (k *kit) is(what string, got, want any) {
-	k.Helper()
-	if !reflect.DeepEqual(got, want) {
-		k.Errorf("%s: got %+v, want %+v", what, got, want)
-	}
+	return demand.Got(k.Decision(k.Context(), id))(k)
 }
 
 func reads(k *kit) {
 	d := k.add()
 	elsewhere := k.add(func(d *decision.Decision) { d.Made.By, d.Made.Approved = "", false })
 	for _, want := range []decision.Decision{d, elsewhere} {
-		k.is("by id", k.stored(want.ID), want)
+		k.Is("by id", k.stored(want.ID), want)
 		got, ok, err := k.DecisionUnder(k.Context(), want.Key)
-		k.ok(err)
-		k.is("under its key", got, want)
-		k.is("found", ok, true)
+		k.OK(err)
+		k.Is("under its key", got, want)
+		k.Is("found", ok, true)
 	}
 	for _, change := range []func(*decision.Key){
 		func(k *decision.Key) { k.Agent = "other" }, func(k *decision.Key) { k.Requester = "other" },
@@ -134,11 +112,11 @@ func reads(k *kit) {
 		other := d.Key
 		change(&other)
 		_, ok, err := k.DecisionUnder(k.Context(), other)
-		k.ok(err)
-		k.is("found under another key", ok, false)
+		k.OK(err)
+		k.Is("found under another key", ok, false)
 	}
 	_, err := k.Decision(k.Context(), "d99999")
-	k.is("the code of an unknown id", bridge.CodeOf(err), decision.CodeUnknown)
+	k.Is("the code of an unknown id", bridge.CodeOf(err), decision.CodeUnknown)
 }
 
 func takenOnce(k *kit) {
@@ -146,24 +124,24 @@ func takenOnce(k *kit) {
 	for _, taken := range []decision.Decision{
 		k.decision(func(other *decision.Decision) { other.ID = d.ID }), k.decision(func(other *decision.Decision) { other.Key = d.Key }),
 	} {
-		k.is("added", must(k.AddDecision(k.Context(), taken))(k), false)
+		k.Is("added", demand.Got(k.AddDecision(k.Context(), taken))(k), false)
 	}
-	k.is("what stands", k.stored(d.ID), d)
+	k.Is("what stands", k.stored(d.ID), d)
 }
 
 func moves(k *kit) {
 	d := k.add()
 	empty := emptied(d, start.Add(time.Hour))
-	k.is("moved to its own revision", k.move(d), false)
-	k.is("moved beyond the next", k.move(emptied(empty, start)), false)
-	k.is("moved", k.move(empty), true)
-	k.is("what stands", k.stored(d.ID), empty)
-	k.is("moved twice", k.move(empty), false)
+	k.Is("moved to its own revision", k.move(d), false)
+	k.Is("moved beyond the next", k.move(emptied(empty, start)), false)
+	k.Is("moved", k.move(empty), true)
+	k.Is("what stands", k.stored(d.ID), empty)
+	k.Is("moved twice", k.move(empty), false)
 	again := empty
 	again.Revision++
 	again.EmptiedAt, again.Made = nil, &decision.Made{By: "@bob:example.org", At: start.Add(2 * time.Hour), Gate: "gate"}
-	k.is("moved on", k.move(again), true)
-	k.is("what stands then", k.stored(d.ID), again)
+	k.Is("moved on", k.move(again), true)
+	k.Is("what stands then", k.stored(d.ID), again)
 }
 
 func races(k *kit) {
@@ -185,7 +163,7 @@ func races(k *kit) {
 		})
 	}
 	all.Wait()
-	k.is("how many moved", won, 1)
+	k.Is("how many moved", won, 1)
 	added := 0
 	same := k.decision()
 	for n := range 8 {
@@ -204,7 +182,7 @@ func races(k *kit) {
 		})
 	}
 	all.Wait()
-	k.is("how many were added", added, 1)
+	k.Is("how many were added", added, 1)
 }
 
 func held(k *kit) {
@@ -215,7 +193,7 @@ func held(k *kit) {
 		_, err := k.MoveDecision(k.Context(), emptied(d, start))
 		other <- err
 	}()
-	k.ok(k.Atomically(k.Context(), func(ctx context.Context) error {
+	k.OK(k.Atomically(k.Context(), func(ctx context.Context) error {
 		if _, _, err := k.DecisionUnder(ctx, d.Key); err != nil {
 			return err
 		}
@@ -228,27 +206,27 @@ func held(k *kit) {
 		}
 		return k.AddUse(ctx, collector.Use{Decision: string(d.ID), Gate: "g", At: start})
 	}))
-	k.ok(<-other)
-	k.is("emptied after all", k.stored(d.ID).Made == nil, true)
+	k.OK(<-other)
+	k.Is("emptied after all", k.stored(d.ID).Made == nil, true)
 }
 
 func uses(k *kit) {
 	d, other := k.add(), k.add()
 	for n := range 3 {
 		at := start.Add(time.Duration(n) * time.Hour)
-		k.ok(k.AddUse(k.Context(), collector.Use{Decision: string(d.ID), Gate: collector.GateID(fmt.Sprint("gate ", n)), At: at}))
+		k.OK(k.AddUse(k.Context(), collector.Use{Decision: string(d.ID), Gate: collector.GateID(fmt.Sprint("gate ", n)), At: at}))
 	}
 	last := start.Add(2 * time.Hour)
-	k.is("uses", k.stored(d.ID).Made.Used, decision.Uses{Times: 3, Last: &last})
-	k.is("of another", k.stored(other.ID).Made.Used, decision.Uses{})
-	k.is("emptied", k.move(emptied(d, last)), true)
+	k.Is("uses", k.stored(d.ID).Made.Used, decision.Uses{Times: 3, Last: &last})
+	k.Is("of another", k.stored(other.ID).Made.Used, decision.Uses{})
+	k.Is("emptied", k.move(emptied(d, last)), true)
 	if err := k.AddUse(k.Context(), collector.Use{Decision: string(d.ID), Gate: "late", At: last}); err == nil {
 		k.Error("what does not stand was used")
 	}
 	again := d
 	again.Revision = 3
-	k.is("made again", k.move(again), true)
-	k.is("uses of the new one", k.stored(d.ID).Made.Used, decision.Uses{})
+	k.Is("made again", k.move(again), true)
+	k.Is("uses of the new one", k.stored(d.ID).Made.Used, decision.Uses{})
 	if err := k.AddUse(k.Context(), collector.Use{Decision: "d99999", Gate: "g", At: last}); err == nil {
 		k.Error("what there is not was used")
 	}
@@ -258,7 +236,7 @@ func uses(k *kit) {
 func (k *kit) ids(l decision.Listing) (ids []decision.ID, cursor string) {
 	k.Helper()
 	page, cursor, err := k.ListDecisions(k.Context(), l)
-	k.ok(err)
+	k.OK(err)
 	for _, d := range page {
 		ids = append(ids, d.ID)
 	}
@@ -271,8 +249,8 @@ func lists(k *kit) {
 	elsewhere := k.add(func(d *decision.Decision) { d.Agent, d.Made.By = "other", "" })
 	gone := k.add()
 	last := k.add()
-	k.is("emptied", k.move(emptied(gone, start)), true)
-	k.ok(k.AddUse(k.Context(), collector.Use{Decision: string(first.ID), Gate: "g", At: start}))
+	k.Is("emptied", k.move(emptied(gone, start)), true)
+	k.OK(k.AddUse(k.Context(), collector.Use{Decision: string(first.ID), Gate: "g", At: start}))
 	for _, c := range []struct {
 		l    decision.Listing
 		want []decision.ID
@@ -285,13 +263,13 @@ func lists(k *kit) {
 	} {
 		c.l.Limit = 10
 		ids, cursor := k.ids(c.l)
-		k.is(fmt.Sprintf("%+v", c.l), ids, c.want)
-		k.is("the cursor", cursor, "")
+		k.Is(fmt.Sprintf("%+v", c.l), ids, c.want)
+		k.Is("the cursor", cursor, "")
 	}
 	page, _, err := k.ListDecisions(k.Context(), decision.Listing{By: person, Limit: 10})
-	k.ok(err)
+	k.OK(err)
 	first.Made.Used = decision.Uses{Times: 1, Last: &start}
-	k.is("whole", page[1], first)
+	k.Is("whole", page[1], first)
 }
 
 func pages(k *kit) {
@@ -304,24 +282,24 @@ func pages(k *kit) {
 		ids, next := k.ids(decision.Listing{Agent: agent, Limit: 2, Cursor: cursor})
 		k.add() // older than all of them
 		all, cursor = append(all, ids...), next
-		k.is("the last page", cursor == "", false)
+		k.Is("the last page", cursor == "", false)
 	}
-	k.is("of three pages", all[:5], []decision.ID{"d00005", "d00004", "d00003", "d00002", "d00001"})
+	k.Is("of three pages", all[:5], []decision.ID{"d00005", "d00004", "d00003", "d00002", "d00001"})
 	_, _, err := k.ListDecisions(k.Context(), decision.Listing{Limit: 1, Cursor: "nonsense"})
-	k.is("the code of another cursor", bridge.CodeOf(err), bridge.CodeInvalidCursor)
+	k.Is("the code of another cursor", bridge.CodeOf(err), bridge.CodeInvalidCursor)
 }
 
 func forgets(k *kit) {
 	stays, old, newer := k.add(), k.add(), k.add()
-	k.ok(k.AddUse(k.Context(), collector.Use{Decision: string(old.ID), Gate: "g", At: start}))
+	k.OK(k.AddUse(k.Context(), collector.Use{Decision: string(old.ID), Gate: "g", At: start}))
 	k.move(emptied(old, start.Add(time.Hour)))
 	k.move(emptied(newer, start.Add(2*time.Hour)))
-	k.is("forgotten", must(k.ForgetEmptied(k.Context(), start.Add(2*time.Hour), 10))(k), 1)
+	k.Is("forgotten", demand.Got(k.ForgetEmptied(k.Context(), start.Add(2*time.Hour), 10))(k), 1)
 	_, err := k.Decision(k.Context(), old.ID)
-	k.is("the code of the forgotten one", bridge.CodeOf(err), decision.CodeUnknown)
-	k.is("the newer one", k.stored(newer.ID).Revision, int64(2))
-	k.is("what stands", k.stored(stays.ID), stays)
-	k.is("forgotten, of none", must(k.ForgetEmptied(k.Context(), start.Add(3*time.Hour), 0))(k), 0)
+	k.Is("the code of the forgotten one", bridge.CodeOf(err), decision.CodeUnknown)
+	k.Is("the newer one", k.stored(newer.ID).Revision, int64(2))
+	k.Is("what stands", k.stored(stays.ID), stays)
+	k.Is("forgotten, of none", demand.Got(k.ForgetEmptied(k.Context(), start.Add(3*time.Hour), 0))(k), 0)
 }
 
 func atomic(k *kit) {
@@ -333,6 +311,6 @@ func atomic(k *kit) {
 		}
 		return failure
 	})
-	k.is("the error", errors.Is(err, failure), true)
-	k.is("what stands", k.stored(d.ID), d)
+	k.Is("the error", errors.Is(err, failure), true)
+	k.Is("what stands", k.stored(d.ID), d)
 }
