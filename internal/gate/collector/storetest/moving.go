@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/gate"
 	"superpipeline.dev/question-bridge/internal/gate/collector"
-
-	"superpipeline.dev/question-bridge/internal/demand"
 )
 
 var moving = []promise{
