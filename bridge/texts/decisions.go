@@ -29,10 +29,15 @@ func Decisions(all []Remembered, more bool) string {
 	for _, r := range all {
 		lines = append(lines, r.line())
 	}
+	return revocable(lines, all[0].ID, more)
+}
+
+// revocable ends a list of what can be taken back, whose first one has this id; more says that there are others.
+func revocable(lines []string, first string, more bool) string {
 	if more {
 		lines = append(lines, "There are more, older ones.")
 	}
-	return strings.Join(append(lines, "To take one back, write !revoke and its id, such as: !revoke "+all[0].ID), "\n")
+	return strings.Join(append(lines, "To take one back, write !revoke and its id, such as: !revoke "+first), "\n")
 }
 
 func (r Remembered) line() string {

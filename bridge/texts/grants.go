@@ -2,7 +2,6 @@ package texts
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -38,10 +37,7 @@ func Grants(all []Granted, more bool) string {
 	for _, g := range all {
 		lines = append(lines, g.line())
 	}
-	if more {
-		lines = append(lines, "There are more, older ones.")
-	}
-	return strings.Join(append(lines, "To take one back, write !revoke and its id, such as: !revoke "+all[0].ID), "\n")
+	return revocable(lines, all[0].ID, more)
 }
 
 func (g Granted) line() string {

@@ -156,14 +156,7 @@ func TestPrivateReplyToOneWhoLeft(t *testing.T) {
 // A room in which the bot may not write hears nothing, and nothing is owed to it for ever.
 func TestReplyWhereTheBotMayNotWrite(t *testing.T) {
 	r := newCommandRig(t, nil)
-	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
-		if !strings.Contains(req.URL.Path, "/send/") {
-			return false
-		}
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"errcode":"M_FORBIDDEN","error":"no"}`))
-		return true
-	})
+	r.forbids(func(path string) bool { return strings.Contains(path, "/send/") })
 	if waiting := r.command("@dana:ex.org", "!queue"); len(waiting) > 0 {
 		t.Errorf("waiting: %v", waiting)
 	}
@@ -239,14 +232,7 @@ func TestPrivateReplyAgain(t *testing.T) {
 // Whoever cannot be written to hears so where they asked, and never what is for them alone.
 func TestNoDirectRoom(t *testing.T) {
 	r := newCommandRig(t, nil)
-	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
-		if !strings.HasSuffix(req.URL.Path, "/createRoom") {
-			return false
-		}
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"errcode":"M_FORBIDDEN","error":"no"}`))
-		return true
-	})
+	r.forbids(func(path string) bool { return strings.HasSuffix(path, "/createRoom") })
 	r.command("@dana:ex.org", "!decisions")
 	r.expectSaid(room, texts.NotInPrivate)
 }
@@ -376,4 +362,16 @@ func testRealCommands(r *real) {
 	_, err = r.alice.Send(ctx, string(direct), "!decisions")
 	noError(r.t, err)
 	r.eventually("the direct room needs no other", func() bool { return heard(r.alice, string(direct), listed) == 3 })
+}
+
+// forbids has the homeserver forbid what is done at some paths.
+func (r *rig) forbids(there func(path string) bool) {
+	r.server.intercept(func(w http.ResponseWriter, req *http.Request) bool {
+		if !there(req.URL.Path) {
+			return false
+		}
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"errcode":"M_FORBIDDEN","error":"no"}`))
+		return true
+	})
 }
