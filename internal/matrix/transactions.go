@@ -162,6 +162,9 @@ func (s *Service) interest(e envelope) (always, interesting bool) {
 	return false, false
 }
 
+// fullwidthMark begins a command as well as an exclamation mark does.
+var fullwidthMark = []byte("！")
+
 // mayCommand is true of a command to the bridge, and of what may be one inside where we can open it.
 func (s *Service) mayCommand(e envelope) bool {
 	switch {
@@ -169,7 +172,7 @@ func (s *Service) mayCommand(e envelope) bool {
 		return false
 	case e.Type == "m.room.encrypted":
 		return s.cipher != nil
-	case !bytes.ContainsAny(e.RawContent, "!！"):
+	case bytes.IndexByte(e.RawContent, '!') < 0 && !bytes.Contains(e.RawContent, fullwidthMark):
 		return false
 	}
 	in, _ := event{envelope: e, Content: readObject(e.RawContent)}.interaction(string(s.hs.bot))
