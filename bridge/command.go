@@ -75,12 +75,14 @@ func (e *Engine) IsCommand(text string) bool {
 }
 
 func (e *Engine) readCommand(text string) (name string, args []string, ok bool) {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return "", nil, false
+	for first := range strings.FieldsSeq(text) { // most texts are none, and long ones are not taken apart to know it
+		name, marked := strings.CutPrefix(Fold(first), mark)
+		if !marked || len(e.commanders(name)) == 0 {
+			return "", nil, false
+		}
+		return name, strings.Fields(text)[1:], true
 	}
-	name, marked := strings.CutPrefix(Fold(words[0]), mark)
-	return name, words[1:], marked && len(e.commanders(name)) > 0
+	return "", nil, false
 }
 
 func (e *Engine) commanders(name string) (all []Commander) {

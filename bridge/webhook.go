@@ -49,7 +49,8 @@ type Announcement struct {
 
 // Announcer owes announcements to webhooks.
 type Announcer interface {
-	// Announce stores what is owed in the transaction of ctx. Announcing the same twice is an error.
+	// Announce stores what is owed in the transaction of ctx, and wakes whoever sends it after the commit. Announcing the same
+	// twice is an error.
 	Announce(ctx context.Context, a Announcement) error
 }
 

@@ -27,7 +27,7 @@ func (b *parts) newCollector(ctx context.Context, cfg config.Config, decisions c
 	}
 	return collector.New(collector.Parts{
 		Store: b.store, Announcer: b.hooks, Decisions: decisions, Clock: clock, Key: key, Endpoint: responses(cfg.APIURL()),
-		Owed: b.owed, Changed: func(g collector.Gate) { b.hub.Notify(g.Woken()) }, Deadline: func(at time.Time) { b.sweeper.Deadline(at) },
+		Changed: func(g collector.Gate) { b.hub.Notify(g.Woken()) }, Deadline: func(at time.Time) { b.sweeper.Deadline(at) },
 	}), nil
 }
 

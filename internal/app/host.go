@@ -29,7 +29,7 @@ func newHosting(cfg config.Config, b *parts, clock bridge.Clock) (hosting, error
 		return hosting{}, err
 	}
 	submitter := &host.Submitter{
-		Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks, Owed: b.owed,
+		Store: b.store, Caller: client, Clock: clock, Notifier: b.hub, Announcer: b.hooks,
 	}
 	b.submits = &outbox.Worker{
 		Store: b.store.EffectsOf(host.EffectSubmit), Clock: clock, Parallel: 8, Lease: 5 * time.Minute, Grace: grace, Observe: b.outbox.Observe,

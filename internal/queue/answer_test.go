@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 	"superpipeline.dev/question-bridge/internal/sqlstore"
 )
@@ -91,7 +92,7 @@ func TestAnswersAtOnce(t *testing.T) {
 		c := r.propose(proposal(a1, "a", 0), queue.Proposed)
 		r.next(a1, 0, c.ID)
 		reasons := make([]queue.Reason, 8)
-		parallel(len(reasons), func(i int) {
+		demand.Parallel(len(reasons), func(i int) {
 			result, err := r.Answer(r.ctx, queue.Reply{Agent: a1, Candidate: c.ID, Text: []string{"yes", "no"}[i%2], Turn: 1})
 			if err != nil {
 				r.Error(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -160,7 +161,7 @@ func TestAGroupAtOnce(t *testing.T) {
 		for round := range 10 {
 			turn := queue.Turn(10 * round)
 			asked := make([]bool, 2)
-			parallel(2, func(i int) {
+			demand.Parallel(2, func(i int) {
 				p := alike(agents[i], turn)
 				p.Text, p.Targets[0].Key = fmt.Sprint(p.Text, round), fmt.Sprint("key ", round)
 				if _, _, err := r.Propose(r.ctx, p); err != nil {

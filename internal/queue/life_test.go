@@ -8,6 +8,7 @@ import (
 
 	"superpipeline.dev/question-bridge/bridge"
 	"superpipeline.dev/question-bridge/bridge/producer"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/dialect"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
@@ -202,7 +203,7 @@ func TestDuplicates(t *testing.T) {
 func TestProposalsAtOnce(t *testing.T) {
 	both(t, func(r *rig) {
 		outcomes := make([]queue.Outcome, 8)
-		parallel(len(outcomes), func(i int) {
+		demand.Parallel(len(outcomes), func(i int) {
 			var err error
 			if outcomes[i], _, err = r.Propose(r.ctx, proposal(a1, "a", 0)); err != nil {
 				r.Error(err)

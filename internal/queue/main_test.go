@@ -207,17 +207,3 @@ func (r *rig) is(what string, got, want any) {
 		r.Fatalf("%s: got %+v, want %+v", what, got, want)
 	}
 }
-
-// parallel runs f in n goroutines at once and waits for them.
-func parallel(n int, f func(i int)) {
-	var all sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-begin
-			f(i)
-		})
-	}
-	close(begin)
-	all.Wait()
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"superpipeline.dev/question-bridge/bridge"
+	"superpipeline.dev/question-bridge/internal/demand"
 	"superpipeline.dev/question-bridge/internal/queue"
 )
 
@@ -21,7 +22,7 @@ func TestConcurrentWorkersShareOneRation(t *testing.T) {
 		}
 		var mu sync.Mutex
 		turns, ids := map[queue.Turn]int{}, map[queue.CandidateID]bool{}
-		parallel(8, func(int) {
+		demand.Parallel(8, func(int) {
 			for turn := range queue.Turn(15) {
 				c, err := r.Next(r.ctx, queue.Request{Agent: a1, Turn: turn})
 				if err != nil {
@@ -153,7 +154,7 @@ func TestAPersonIsAskedOnlySoOftenAtOnce(t *testing.T) {
 			r.propose(proposal(agent(i), "key", 0), queue.Proposed)
 		}
 		asked := make([]bool, agents)
-		parallel(agents, func(i int) {
+		demand.Parallel(agents, func(i int) {
 			c, err := r.Next(r.ctx, queue.Request{Agent: agent(i), Whom: "!room:example.org"})
 			if err != nil {
 				r.Error(err)

@@ -11,7 +11,7 @@ import (
 	"superpipeline.dev/question-bridge/internal/gate"
 )
 
-// Parts is what a collector is made of. Decisions, Owed, Changed and Deadline may be nil.
+// Parts is what a collector is made of. Decisions, Changed and Deadline may be nil.
 type Parts struct {
 	Store     Store
 	Rooms     Rooms
@@ -23,9 +23,7 @@ type Parts struct {
 	// opened.
 	Endpoint func(gate.QueryID) string
 
-	// Owed is called after a commit that owed something, Changed after one that moved a gate by itself, and Deadline after
-	// one that gave a gate another deadline.
-	Owed     func()
+	// Changed is called after a commit that moved a gate by itself, and Deadline after one that gave a gate another deadline.
 	Changed  func(Gate)
 	Deadline func(time.Time)
 }
@@ -45,9 +43,6 @@ var _ bridge.Feature = (*Collector)(nil)
 func New(p Parts) *Collector {
 	if p.Decisions == nil {
 		p.Decisions = forgetful{}
-	}
-	if p.Owed == nil {
-		p.Owed = func() {}
 	}
 	if p.Changed == nil {
 		p.Changed = func(Gate) {}
@@ -136,9 +131,6 @@ func (c *Collector) moved(ctx context.Context, gates ...Gate) {
 		if due := g.Due(); due != nil {
 			c.Deadline(*due)
 		}
-	}
-	if len(gates) > 0 {
-		c.Owed()
 	}
 }
 

@@ -29,7 +29,6 @@ type Submitter struct {
 	Clock     bridge.Clock
 	Notifier  bridge.Notifier  // hears of every submission that ended
 	Announcer bridge.Announcer // is told of every query that follows
-	Owed      func()           // is called after a commit that owes something; nil for nobody
 }
 
 // Run makes one try. A nil error means that the submission has ended, *bridge.ErrImpossible that it failed for good, and
@@ -232,9 +231,6 @@ func (s *Submitter) told(ctx context.Context, id bridge.QuestionID, as Submissio
 	log.Info().Str("status", string(as.Status)).Str("reason", as.Reason).Bool("followed", as.Next != nil).Msg("Submission ended")
 	if as.Refused != "" {
 		log.Warn().Str("refused", string(as.Refused)).Msg("The query that followed was not taken over")
-	}
-	if s.Owed != nil {
-		s.Owed()
 	}
 	s.Notifier.Notify(id)
 }
